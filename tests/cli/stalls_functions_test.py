@@ -12,6 +12,8 @@ from overdue_test import SLOWER, main, overdue, tool, workload
 from stall_findings import MS, Case, described_all, functions, stalls, text_of, described
 
 FEW = 20  # samples; fewer give no reliable shares
+# A kernel that hides the holder's switch in leaves its only run unknown: then a run has no such step.
+RUNS = 3
 
 
 def own_account(seen):
@@ -30,10 +32,14 @@ def shares(on_cpu):
 class Functions(Case):
     def of_the_holder(self, *options, ms=400):
         """(The lock holder's step of the chain, the run)."""
-        seen = stalls("-T", "100ms", *options, "--", workload("computes_in"), "lock", ms)
-        self.assert_sound(seen)
-        (late,) = [one for one in seen.named("futex") if one["chain"] and one["chain"][0]["what"] == "ran"]
-        return late["chain"][0], seen
+        for _ in range(RUNS):
+            seen = stalls("-T", "100ms", *options, "--", workload("computes_in"), "lock", ms)
+            self.assert_sound(seen)
+            steps = [one["chain"][0] for one in seen.named("futex") if one["chain"]]
+            if ran := [step for step in steps if step["what"] == "ran"]:
+                break
+        (step,) = ran
+        return step, seen
 
     def assert_as_accounted(self, on_cpu, account):
         self.assertGreaterEqual(on_cpu["samples"], FEW, on_cpu)
@@ -82,7 +88,10 @@ class Functions(Case):
         self.assertTrue(deep, late["on_cpu"])
 
     def test_in_text(self):
-        text, _ = text_of("-T", "100ms", "--", workload("computes_in"), "lock", 400)
+        for _ in range(RUNS):
+            text, _ = text_of("-T", "100ms", "--", workload("computes_in"), "lock", 400)
+            if " held it up: ran " in text:
+                break
         self.assertRegex(text, r"└ computes_in\[\d+\] held it up: ran [\d.]+ms, \d\d % in crc_block ← flush, "
                                r"\d+ % in sort_names ← flush \(\d\d samples\)(; was .*)?\n")
 
