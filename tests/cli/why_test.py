@@ -13,6 +13,18 @@ from overdue_test import FolderTest, Live, eventually, main, overdue, tool, work
 MS = 1_000_000
 LOCK = (workload("lock-demo"), "--rounds", 20, "--min", "20ms", "--max", "40ms")
 
+FULL_POOL = """
+import concurrent.futures, threading, time
+pool = concurrent.futures.ThreadPoolExecutor(2)
+def request():
+    while True:
+        pool.submit(time.sleep, 0.2).result()
+for _ in range(5):
+    threading.Thread(target=request, daemon=True).start()
+print("ready", flush=True)
+time.sleep(60)
+"""
+
 
 def is_waiting(pid):
     """Whether the kernel lists the process as one that waits for the lock of a file."""
@@ -56,6 +68,18 @@ class Why(FolderTest):
             self.assertRegex(report["verdict"], r"^waiter-\*: .* behind holder")
             self.assertEqual(cause["example"]["span"], "syscall")
             self.assertIn("-e futex", cause["next"])
+
+    def test_a_full_pool_is_shown_though_its_clients_may_be_idle(self):
+        with Live(sys.executable, "-c", FULL_POOL) as program:
+            report, _ = self.report("-p", program.pid, "-d", "2s")
+        self.check_sums(report)
+        row = report["undecided"][0]
+        self.assertRegex(row["cause"], r"behind python.*, which slept in .*nanosleep")
+        # Five requests wait for two workers: three at any time.
+        self.assertGreater(row["total_ns"], 2_000 * MS)
+        self.assertEqual(row["count"], sum(one["count"] for one in row["who"]))
+        self.assertAlmostEqual(sum(one["share"] for one in report["undecided"]), 1)
+        self.assertIn("perhaps for work: " + row["cause"], report["verdict"])
 
     def test_the_groups_have_the_time_by_reason(self):
         report, _ = self.report("--", *LOCK)

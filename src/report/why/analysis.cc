@@ -41,6 +41,11 @@ StallViewOptions every_finding(const WhyPlan& plan, std::function<void(const Fin
   return options;
 }
 
+/// Whether no rule says what the wait was for: it passes for one for work.
+bool is_undecided(const Finding& finding) {
+  return finding.purpose.of == "unknown" && finding.purpose.meant_ns > 0 && finding.type != "hang";
+}
+
 }  // namespace
 
 void choose_rows(WhyPlan& plan, std::string_view word) {
@@ -115,7 +120,12 @@ void WhyAnalysis::leave_out(const Finding& finding) {
   holders_.add(finding, of);
   session_.blame.add_left_out(finding, of);
   if (has_intervals_) interval_.blame.add_left_out(finding, of);
-  if (!add_answer(finding)) purposes_.add(finding, of);
+  if (add_answer(finding)) return;
+  purposes_.add(finding, of);
+  if (!is_undecided(finding)) return;
+  Finding whole = finding;
+  whole.purpose.meant_ns = 0;
+  undecided_.add(whole, of);
 }
 
 /// Whether the purpose is open until the end of the session.
@@ -209,6 +219,7 @@ WhyFigures WhyAnalysis::figures_of_sums(const Sums& sums, const AtEnd& at_end,
   WhyFindings found{.info = info,
                     .threads = threads,
                     .blame = blame,
+                    .undecided = undecided_,
                     .sampling = sampling_,
                     .cpu = sums.cpu,
                     .calls = at_end.calls,
@@ -312,6 +323,7 @@ std::vector<OpenWait> WhyAnalysis::open_waits(const std::vector<OffcpuRow>& thre
 std::set<std::uint32_t> WhyAnalysis::disk_waiters() const {
   std::set<std::uint32_t> pids = session_.blame.processes_with("disk");
   pids.merge(session_.blame.processes_with(page_writeback));
+  pids.merge(undecided_.processes_with("disk"));
   return pids;
 }
 

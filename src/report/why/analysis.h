@@ -137,6 +137,7 @@ class WhyAnalysis {
   UnnamedCode unnamed_;
   WhySampling sampling_;
   Sums session_;
+  BlameTable undecided_;  ///< waits that may have been for work
   bool has_intervals_;
   Sums interval_;
   StallView stalls_;

@@ -74,18 +74,27 @@ std::string names_text(const std::vector<WhyName>& names) {
   return fmt::format("{}", fmt::join(said, ", "));
 }
 
-std::string causes_text(std::span<const WhyCause> shown, std::size_t all, std::uint64_t late_ns) {
+std::uint64_t total_of(std::span<const WhyCause> causes) {
+  std::uint64_t ns = 0;
+  for (const WhyCause& cause : causes) ns += cause.total_ns;
+  return ns;
+}
+
+std::string causes_text(std::span<const WhyCause> shown, std::size_t all, std::uint64_t late_ns,
+                        CausesAre are) {
   if (shown.empty()) return {};
-  std::string text =
-      fmt::format("{:>8} {:>6} {:>9} {:>8}  CAUSE\n", "TOTAL", "SHARE", "COUNT", "LONGEST");
+  const bool are_late = are == CausesAre::late;
+  std::string text = fmt::format("{:>8} {:>6} {:>9} {:>8}  {}\n", "TOTAL", "SHARE", "COUNT",
+                                 "LONGEST", are_late ? "CAUSE" : "WAIT");
   for (const WhyCause& cause : shown)
-    text += fmt::format("{:>8} {:>5}% {:>9} {:>8}  {}\n{:>36}late: {}\n",
+    text += fmt::format("{:>8} {:>5}% {:>9} {:>8}  {}\n{:>36}{}: {}\n",
                         duration_text(cause.total_ns), percent_of(cause.total_ns, late_ns),
                         cause.count == 0 ? "-" : grouped(cause.count),
                         cause.max_ns == 0 ? "-" : duration_text(cause.max_ns), cause.cause, "",
-                        names_text(cause.who));
+                        are_late ? "late" : "of", names_text(cause.who));
   if (shown.size() < all)
-    text += fmt::format("  … {}\n", counted(all - shown.size(), "more cause"));
+    text +=
+        fmt::format("  … {}\n", counted(all - shown.size(), are_late ? "more cause" : "more wait"));
   return text;
 }
 
@@ -121,7 +130,7 @@ CausesSection::CausesSection(const BlameTable& blame, Options options)
   add_runnable(causes_, blame.runqueue(), why_runqueue, "waited for a CPU behind");
   add_runnable(causes_, blame.throttled(), why_throttled, "throttled");
   std::ranges::sort(causes_, std::ranges::greater(), &WhyCause::total_ns);
-  for (const WhyCause& cause : causes_) late_ns_ += cause.total_ns;
+  late_ns_ = total_of(causes_);
 }
 
 void CausesSection::members(Members& member, const ReportContext&) const {

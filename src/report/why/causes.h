@@ -21,8 +21,14 @@ void describe_cause(Members& member, const WhyCause& cause, std::uint64_t late_n
 /// "waiter-* 1.20s, main[7] 300ms, 2 others"; a single name without its time.
 std::string names_text(const std::vector<WhyName>& names);
 
+/// Time of all causes of a list.
+std::uint64_t total_of(std::span<const WhyCause> causes);
+
+enum class CausesAre : std::uint8_t { late, undecided };
+
 /// A table of causes, with the threads that were late. `all`: number of causes, shown or not.
-std::string causes_text(std::span<const WhyCause> shown, std::size_t all, std::uint64_t late_ns);
+std::string causes_text(std::span<const WhyCause> shown, std::size_t all, std::uint64_t late_ns,
+                        CausesAre are = CausesAre::late);
 
 /// A cause as a line of a stream.
 class CauseLine final : public Section {

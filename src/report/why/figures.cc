@@ -59,6 +59,29 @@ std::string many_text(const OffcpuRow& group) {
                      duration_text(group.oncpu_ns / group.threads));
 }
 
+void add_names(std::vector<WhyName>& names, const std::vector<WhyName>& more) {
+  for (const WhyName& one : more) {
+    const auto known = std::ranges::find(names, one.name, &WhyName::name);
+    if (known == names.end()) {
+      names.push_back(one);
+    } else {
+      known->count += one.count;
+      known->ns += one.ns;
+    }
+  }
+  std::ranges::sort(names, std::ranges::greater(), &WhyName::ns);
+}
+
+/// Adds up two rows with one text.
+void add_to(WhyCause& cause, const WhyCause& more) {
+  cause.count += more.count;
+  cause.total_ns += more.total_ns;
+  cause.max_ns = std::max(cause.max_ns, more.max_ns);
+  add_names(cause.who, more.who);
+  add_names(cause.by, more.by);
+  add_parts(cause.parts, more.parts);
+}
+
 class Builder {
  public:
   explicit Builder(const WhyFindings& found)
@@ -69,7 +92,7 @@ class Builder {
     figures_.groups = groups_of(found_.threads);
     BlameTable::Blocked blocked = found_.blame.blocked(found_.sampling, found_.of_interval);
     figures_.causes = std::move(blocked.causes);
-    std::erase_if(figures_.causes, [&](const WhyCause& cause) { return is_idle(cause); });
+    leave_out_idle();
     add_short_waits(found_, figures_, REASON_DISK, blocked.disk_ns);
     add_short_waits(found_, figures_, REASON_FAULT, blocked.fault_ns);
     add_short_waits(found_, figures_, REASON_STOPPED, blocked.stopped_ns);
@@ -84,10 +107,11 @@ class Builder {
     name_limits();
     name_memory_limits();
     figures_.disks = found_.disks.all();
-    for (WhyCause& cause : figures_.causes) {
-      name_disk_users(cause, figures_.disks, found_.disk_limits, found_.disk_writers);
-      name_other_ends(cause, found_.other_ends);
-    }
+    for (std::vector<WhyCause>* causes : {&figures_.causes, &figures_.undecided})
+      for (WhyCause& cause : *causes) {
+        name_disk_users(cause, figures_.disks, found_.disk_limits, found_.disk_writers);
+        name_other_ends(cause, found_.other_ends);
+      }
     if (figures_.disks.size() > disks_kept) figures_.disks.resize(disks_kept);
     figures_.oncpu = found_.cpu.all();
     std::erase_if(figures_.oncpu, [](const WhyFunction& one) { return one.of < least_samples; });
@@ -99,6 +123,7 @@ class Builder {
 
  private:
   bool is_idle(const WhyCause& cause) const;
+  void leave_out_idle();
   void add_kernel_work();
   std::uint64_t waits_in(const CallCause& calls) const;
   void add_calls();
@@ -134,6 +159,24 @@ bool Builder::is_idle(const WhyCause& cause) const {
       waited_ns += thread.reason_ns[reason];
   }
   return waited_ns >= wall_ns / 100 * 95 && oncpu_ns <= wall_ns / 100;
+}
+
+/// What may have waited for work is no cause, but has a list of its own.
+void Builder::leave_out_idle() {
+  std::vector<WhyCause>& undecided = figures_.undecided;
+  if (!found_.of_interval) undecided = found_.undecided.blocked(found_.sampling).causes;
+  std::erase_if(figures_.causes, [&](WhyCause& cause) {
+    if (!is_idle(cause)) return false;
+    const auto same = std::ranges::find(undecided, cause.cause, &WhyCause::cause);
+    if (same == undecided.end())
+      undecided.push_back(std::move(cause));
+    else
+      add_to(*same, cause);
+    return true;
+  });
+  std::erase_if(undecided, [&](const WhyCause& wait) { return !is_much(wait.total_ns); });
+  std::ranges::sort(undecided, std::ranges::greater(), &WhyCause::total_ns);
+  if (undecided.size() > found_.causes_max) undecided.resize(found_.causes_max);
 }
 
 /// What the kernel did for the threads on the CPU: memory that they reclaimed, page faults, forks.

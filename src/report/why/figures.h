@@ -24,13 +24,14 @@ struct WhyFigures {
   std::string verdict;
   std::uint64_t threshold_ns = 0;  ///< operations from this latency on were examined one by one
   Whose by = Whose::group;
-  std::vector<WhyRow> groups;      ///< where the time went, by this word
-  std::vector<WhyCause> causes;    ///< largest first
-  std::uint64_t late_ns = 0;       ///< of all causes, listed or not
-  std::vector<WhyFunction> oncpu;  ///< most samples first
-  std::vector<DiskUse> disks;      ///< by all processes of the machine; largest of a disk first
-  std::vector<std::string> next;   ///< commands that show more
-  std::size_t top = 0;             ///< rows of each part of a text; 0: the default
+  std::vector<WhyRow> groups;       ///< where the time went, by this word
+  std::vector<WhyCause> causes;     ///< largest first
+  std::vector<WhyCause> undecided;  ///< waits that may have been for work; longest in total first
+  std::uint64_t late_ns = 0;        ///< of all causes, listed or not
+  std::vector<WhyFunction> oncpu;   ///< most samples first
+  std::vector<DiskUse> disks;       ///< by all processes of the machine; largest of a disk first
+  std::vector<std::string> next;    ///< commands that show more
+  std::size_t top = 0;              ///< rows of each part of a text; 0: the default
 };
 
 /// What the session has found.
@@ -38,6 +39,7 @@ struct WhyFindings {
   const SessionInfo& info;
   const std::vector<OffcpuRow>& threads;
   const BlameTable& blame;
+  const BlameTable& undecided;  ///< waits of which no rule says what they were for
   const WhySampling& sampling;
   const CpuFunctions& cpu;
   const LatencyTable& calls;                 ///< by process

@@ -32,6 +32,7 @@ struct Session {
     return figures_of({.info = info,
                        .threads = threads,
                        .blame = blame,
+                       .undecided = undecided,
                        .sampling = sampling,
                        .cpu = cpu,
                        .calls = calls,
@@ -59,7 +60,7 @@ struct Session {
 
   SessionInfo info;
   std::vector<OffcpuRow> threads;
-  BlameTable blame;
+  BlameTable blame, undecided;
   WhySampling sampling;
   CpuFunctions cpu;
   LatencyTable calls;

@@ -164,5 +164,24 @@ TEST(RootOf, AThreadThatIsStillStoppedHasItsTracer) {
   EXPECT_EQ(root_of(open).by, "gdb[7]");
 }
 
+TEST(Root, IsNoWorkerOfTheKernelsThatHadNothingToDo) {
+  Finding finding = call_on("read", "/srv/data", kernel_stack_of({"io_schedule"}));
+  ChainLink worker;
+  worker.is_thread = true;
+  worker.thread = {.pid = 7, .tid = 7, .comm = "kworker/1:0"};
+  worker.what = "waited";
+  worker.ns = 9 * ms;
+  worker.kernel_stack = kernel_stack_of({"schedule", "worker_thread", "kthread"});
+  finding.chain = {worker};
+  finding.waits[0].ns = 10 * ms;
+  EXPECT_FALSE(root_of(finding).thread);
+  EXPECT_TRUE(root_of(finding).operation.ends_with(", ended by kworker/*:*"))
+      << root_of(finding).operation;
+
+  finding.chain[0].kernel_stack =
+      kernel_stack_of({"io_schedule", "process_one_work", "worker_thread", "kthread"});
+  EXPECT_TRUE(root_of(finding).thread);
+}
+
 }  // namespace
 }  // namespace overdue::root_test

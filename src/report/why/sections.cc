@@ -107,6 +107,13 @@ void WhySection::members(Members& member, const ReportContext&) const {
                        {.help = "the command that shows more", .look = Look::command});
               },
               {.below = true, .title = "Causes"});
+  member.list("undecided", figures_.undecided,
+              [&](const WhyCause& wait) {
+                member.type("why_undecided", "Waits of which no rule says what they were for");
+                describe_cause(member, wait, total_of(figures_.undecided));
+              },
+              {.help = "they pass for waits for work, and are no causes; longest in total first",
+               .below = true});
   member("oncpu", figures_.oncpu,
          {.help = "most samples first", .below = true, .title = "On the CPU"});
   member("disks", figures_.disks,

@@ -20,7 +20,8 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t groups_shown = 6, causes_shown = 5, functions_shown = 5, examples_shown = 3;
+constexpr std::size_t groups_shown = 6, causes_shown = 5, functions_shown = 5, examples_shown = 3,
+                      undecided_shown = 2;
 constexpr std::size_t bar_width = 20;
 constexpr std::uint64_t least_percent = 1, least_others_percent = 5;
 
@@ -101,6 +102,11 @@ std::string causes_text(const WhyFigures& all) {
   return causes_text(shown(all.causes, all.top, causes_shown), all.causes.size(), all.late_ns);
 }
 
+std::string undecided_text(const WhyFigures& all) {
+  return causes_text(shown(all.undecided, all.top, undecided_shown), all.undecided.size(),
+                     total_of(all.undecided), CausesAre::undecided);
+}
+
 std::string examples_text(const WhyFigures& all, const ReportContext& context) {
   std::string text;
   std::size_t number = 0;
@@ -129,6 +135,7 @@ std::string why_text(const WhyFigures& all, const ReportContext& context) {
   std::string text = all.verdict + "\n";
   text += groups_text(all, static_cast<std::uint64_t>(context.info.duration.count()));
   if (!all.causes.empty()) text += "\n" + causes_text(all);
+  if (!all.undecided.empty()) text += "\nmay have waited for work\n" + undecided_text(all);
   text += examples_text(all, context);
   text += functions_text(all);
   if (!all.next.empty()) text += "\nlook closer\n";

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "report/why/blame.h"
+#include "report/why/causes.h"
 #include "report/why/groups.h"
 #include "sinks/text_format.h"
 
@@ -21,6 +22,15 @@ std::string sleeps_text(const WhyFigures& figures, const SessionInfo& info) {
   if (sleep_ns(longest) <= figures.late_ns || sleep_ns(longest) < figures.threshold_ns) return {};
   return fmt::format(" {} slept for {}, as asked for.", group_name(longest),
                      duration_text(sleep_ns(longest)));
+}
+
+/// Waits that may have been for work, if they are longer than all that was late.
+std::string perhaps_for_work(const WhyFigures& figures) {
+  if (figures.undecided.empty()) return {};
+  const WhyCause& longest = figures.undecided.front();
+  if (longest.total_ns <= figures.late_ns) return {};
+  return fmt::format(" {} waited for {}, perhaps for work: {}.", names_text(longest.who),
+                     duration_text(longest.total_ns), longest.cause);
 }
 
 /// "longest wait for a lock 800us": an examined one. Empty: no thread waited for another one.
@@ -51,15 +61,15 @@ std::string all_is_well(const WhyFigures& figures, const WhyFindings& found) {
 
 std::string verdict_of(const WhyFigures& figures, const WhyFindings& found) {
   if (figures.groups.empty()) return "No thread of the target ran.";
-  const std::string sleeps = sleeps_text(figures, found.info);
-  if (figures.causes.empty()) return all_is_well(figures, found) + sleeps;
+  const std::string others = perhaps_for_work(figures) + sleeps_text(figures, found.info);
+  if (figures.causes.empty()) return all_is_well(figures, found) + others;
   const WhyCause& first = figures.causes.front();
   std::string who = first.who.empty() ? "" : shown_name(first.who.front());
   if (first.who.size() > 1) who += fmt::format(" and {}", counted(first.who.size() - 1, "other"));
   return fmt::format("{}: {}; {} % of all late time.", who,
                      fmt::format("{} {}", duration_text(first.total_ns), first.cause),
                      percent_of(first.total_ns, figures.late_ns)) +
-         sleeps;
+         others;
 }
 
 }  // namespace overdue
