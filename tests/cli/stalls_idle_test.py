@@ -180,9 +180,9 @@ class RealPrograms(Case):
         counted = sum(count for calls in hidden.values() for count, _ in calls.values())
         idle_threads = ("VM Periodic Tas", "VM Thread", "C2 CompilerThre", "C1 CompilerThre", "Signal Dispatch",
                         "Reference Handl", "Finalizer", "Common-Cleaner", "Service Thread", "Monitor Deflati")
-        # A wait for a CPU is late all the same.
+        # A wait for a CPU is late all the same, and so is the memory that the JVM gives back as it ends.
         wrong = [f for f in seen.found if f["comm"] in idle_threads and f["name"] == "futex"
-                 and f.get("waited_for") != "answer" and f["latency_ns"] - f["breakdown"]["blocked_ns"] < 30 * MS]
+                 and f.get("waited_for") != "answer" and f["breakdown"]["blocked_ns"] > f["latency_ns"] / 2]
         self.assertEqual(wrong, [], described_all(wrong))
         self.assertGreater(counted, 20)
 
