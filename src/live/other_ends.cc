@@ -11,6 +11,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -24,7 +25,10 @@ namespace overdue {
 namespace {
 
 constexpr std::size_t wanted_max = 100, looked_at_max = 20'000, open_files_max = 4'000,
-                      sockets_max = 100'000;
+                      sockets_max = 100'000, mounts_max = 20'000;
+
+/// Link of descriptors of programs that serve a file system.
+constexpr std::string_view fuse_device = "/dev/fuse";
 
 /// Links of descriptors of programs that show terminals, and of those in containers.
 constexpr std::string_view terminals = "/dev/ptmx", own_terminals = "/dev/pts/ptmx";
@@ -32,7 +36,8 @@ constexpr std::string_view terminals = "/dev/ptmx", own_terminals = "/dev/pts/pt
 /// What the link of a descriptor of the other end says, and which descriptors of it count.
 struct Wanted {
   const AwaitedEnd* end = nullptr;
-  std::string link;  ///< "pipe:[81]", "socket:[4711]"
+  std::string link;             ///< "pipe:[81]", "socket:[4711]"
+  std::string connection = {};  ///< to the kernel, of a program that serves a file system
 };
 
 /// "127.0.0.1:8080" or "[::1]:8080" as /proc/net/tcp and tcp6 write it: each four bytes as a number
@@ -121,39 +126,62 @@ std::string unix_listener(const AwaitedEnd& end) {
   return {};
 }
 
+/// Number of the connection of the program that serves the path; or empty. No look at the path
+/// itself: a program that does not answer would stop us too.
+std::string fuse_connection(const AwaitedEnd& end) {
+  std::ifstream file(fmt::format("/proc/{}/mountinfo", end.pid));
+  std::string line, connection;
+  std::size_t longest = 0;
+  for (std::size_t i = 0; i < mounts_max && std::getline(file, line); ++i) {
+    std::istringstream words(line);
+    std::string skipped, device, point;
+    words >> skipped >> skipped >> device >> skipped >> point;
+    const std::string_view path = end.object.text;
+    const bool is_below = path.starts_with(point) && (path.size() == point.size() || point == "/" ||
+                                                      path[point.size()] == '/');
+    if (!is_below || point.size() < longest) continue;
+    longest = point.size();
+    const bool is_fuse = line.find(" - fuse") != line.npos && device.starts_with("0:");
+    connection = is_fuse ? device.substr(2) : "";
+  }
+  return connection;
+}
+
+/// The value of a line of /proc/PID/fdinfo: of "tty-index:", "fuse_connection:"; or empty.
+std::string value_in(const std::string& information, std::string_view key) {
+  std::ifstream file(information);
+  std::string word, value;
+  while (file >> word)
+    if (word == key && file >> value) return value;
+  return {};
+}
+
 std::string link_of(const AwaitedEnd& end) {
   constexpr std::string_view pipe = "pipe ";
   if (end.object.text.starts_with(pipe))
     return fmt::format("pipe:[{}]", std::string_view(end.object.text).substr(pipe.size()));
   if (end.object.kind == "pipe") return end.object.text;  // a named one
   if (end.object.text.starts_with(terminal)) return std::string(terminals);
+  if (end.object.kind == served_path) return std::string(fuse_device);
   const std::string inode = end.object.kind == "unix" ? unix_listener(end) : tcp_peer(end);
   return inode.empty() ? "" : fmt::format("socket:[{}]", inode);
 }
 
-/// Whether the descriptor, an open "/dev/ptmx", is that of the program that shows the terminal.
-bool shows_terminal(const AwaitedEnd& end, const std::string& information) {
-  std::ifstream file(information);
-  std::string word, number;
-  while (file >> word)
-    if (word == "tty-index:" && file >> number)
-      return number == std::string_view(end.object.text).substr(terminal.size());
-  return false;
-}
-
-/// Whether the descriptor is open for the other direction of a pipe, or shows the terminal.
-bool is_other_direction(const AwaitedEnd& end, const std::string& information) {
-  if (end.object.text.starts_with(terminal)) return shows_terminal(end, information);
+/// Whether the descriptor is open for the other direction of a pipe, or shows the terminal, or
+/// serves the file system.
+bool is_other_end(const Wanted& wanted, const std::string& information) {
+  const AwaitedEnd& end = *wanted.end;
+  // Older kernels do not say which file system a descriptor serves: no program is named.
+  if (end.object.kind == served_path)
+    return value_in(information, "fuse_connection:") == wanted.connection;
+  if (end.object.text.starts_with(terminal))
+    return value_in(information, "tty-index:") ==
+           std::string_view(end.object.text).substr(terminal.size());
   if (end.object.kind != "pipe") return true;
-  std::ifstream file(information);
-  std::string word;
-  int flags = -1;
-  while (file >> word)
-    if (word == "flags:") {
-      file >> std::oct >> flags;
-      break;
-    }
-  if (flags < 0) return false;
+  const std::string octal = value_in(information, "flags:");
+  int flags = 0;
+  const auto [last, bad] = std::from_chars(octal.data(), octal.data() + octal.size(), flags, 8);
+  if (bad != std::errc() || last == octal.data()) return false;
   const int mode = flags & O_ACCMODE;
   return mode == O_RDWR || mode == (end.writes ? O_RDONLY : O_WRONLY);
 }
@@ -180,7 +208,7 @@ void look_at(std::uint32_t pid, const std::vector<Wanted>& wanted, std::vector<O
       const bool is_same = one.link == link || (one.link == terminals && link == own_terminals);
       if (!is_same || known.contains(one.end)) continue;
       const std::string number = entry->path().filename().string();
-      if (!is_other_direction(*one.end, fmt::format("/proc/{}/fdinfo/{}", pid, number))) continue;
+      if (!is_other_end(one, fmt::format("/proc/{}/fdinfo/{}", pid, number))) continue;
       known.insert(one.end);
       found.push_back({.object = one.end->object.text,
                        .process = {pid, pid, read_word(fmt::format("/proc/{}/comm", pid))},
@@ -210,7 +238,10 @@ std::vector<OtherEnd> find_other_ends(const std::set<AwaitedEnd>& ends) {
   std::vector<Wanted> wanted;
   for (const AwaitedEnd& end : ends) {
     if (wanted.size() == wanted_max) break;
-    if (std::string link = link_of(end); !link.empty()) wanted.push_back({&end, std::move(link)});
+    Wanted one{.end = &end, .link = link_of(end)};
+    if (end.object.kind == served_path) one.connection = fuse_connection(end);
+    const bool is_known = !one.link.empty() && (one.link != fuse_device || !one.connection.empty());
+    if (is_known) wanted.push_back(std::move(one));
   }
   std::vector<OtherEnd> found;
   if (wanted.empty()) return found;

@@ -1,12 +1,19 @@
 #include "live/other_ends.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -101,6 +108,77 @@ TEST(OtherEnds, TakesNoAddressThatIsNone) {
     end.object = {.kind = "socket", .text = "tcp", .remote = remote};
     EXPECT_TRUE(find_other_ends({end}).empty()) << remote;
   }
+}
+
+/// A child that serves a folder, in a mount namespace of its own, and answers nothing.
+class SilentServer {
+ public:
+  explicit SilentServer(const std::string& folder) {
+    int ends[2];
+    if (pipe(ends) != 0) return;
+    const Fd from(ends[0]), to(ends[1]);
+    pid_ = fork();
+    if (pid_ == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      const Fd device(open("/dev/fuse", O_RDWR | O_CLOEXEC));
+      const std::string options =
+          fmt::format("fd={},rootmode=40000,user_id=0,group_id=0", device.get());
+      const bool serves = unshare(CLONE_NEWNS) == 0 &&
+                          mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                          mount("test", folder.c_str(), "fuse", 0, options.c_str()) == 0;
+      if (write(to.get(), serves ? "y" : "n", 1) == 1) pause();
+      _exit(0);
+    }
+    char answer = 'n';
+    serves_ = read(from.get(), &answer, 1) == 1 && answer == 'y';
+  }
+  ~SilentServer() {
+    if (pid_ <= 0) return;
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  SilentServer(const SilentServer&) = delete;
+  SilentServer& operator=(const SilentServer&) = delete;
+  bool serves() const { return serves_; }
+  std::uint32_t pid() const { return static_cast<std::uint32_t>(pid_); }
+
+ private:
+  pid_t pid_ = -1;
+  bool serves_ = false;
+};
+
+/// Whether some descriptor of the process says which file system it serves.
+bool says_what_it_serves(std::uint32_t pid) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(fmt::format("/proc/{}/fdinfo", pid))) {
+    std::ifstream file(entry.path());
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    if (text.find("fuse_connection") != text.npos) return true;
+  }
+  return false;
+}
+
+TEST(OtherEnds, HasTheProgramThatServesAPath) {
+  std::string folder = "/tmp/overdue_served_XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  {
+    const SilentServer server(folder), other(folder);  // each in its own mount namespace
+    const auto end_at = [&](std::string path) {
+      return AwaitedEnd{.pid = server.pid(),
+                        .object = {.kind = served_path, .text = std::move(path)}};
+    };
+    const auto found = find_other_ends({end_at(folder + "/data"), end_at(folder + "-more/data")});
+    if (!server.serves() || !other.serves() || !says_what_it_serves(server.pid())) {
+      EXPECT_TRUE(found.empty());
+    } else {
+      EXPECT_EQ(found.size(), 1u);
+      for (const OtherEnd& end : found) {
+        EXPECT_EQ(end.process.pid, server.pid());
+        EXPECT_EQ(end.object, folder + "/data");
+      }
+    }
+  }
+  rmdir(folder.c_str());  // later than the servers: it would end their mounts
 }
 
 }  // namespace

@@ -30,6 +30,23 @@ std::string local_end(const Finding& finding) {
   return finding.arguments.front().substr(from.size());
 }
 
+/// The path of the call, if the thread waits for the program that serves the path; or empty. No
+/// relative path: the folder that it begins in is not known.
+std::string path_at_fuse(const Finding& finding) {
+  const Wait* wait = finding.longest_wait();
+  const Stack& stack = wait ? wait->kernel_stack : finding.kernel_stack;
+  const bool waits = std::ranges::any_of(
+      stack, [](const StackFrame& frame) { return frame.name.starts_with("fuse_"); });
+  if (!waits) return {};
+  if (finding.object && finding.object->text.starts_with('/')) return finding.object->text;
+  for (const std::string_view argument : finding.arguments) {
+    const std::size_t begin = argument.find("=\"/");
+    if (begin != argument.npos && argument.ends_with('"'))
+      return std::string(argument.substr(begin + 2, argument.size() - begin - 3));
+  }
+  return {};
+}
+
 /// Those of `ends` for which the thread of `finding` waits, or the thread that is known to have
 /// answered.
 std::vector<OtherEnd> ends_of(const Finding& finding, const std::vector<OtherEnd>& ends) {
@@ -88,7 +105,11 @@ std::optional<AwaitedEnd> awaited_end(const Finding& finding) {
                                  .text = finding.name,
                                  .local = local_end(finding),
                                  .remote = finding.name}};
-  if (!finding.object || is_stopped_at_present(finding)) return std::nullopt;
+  if (is_stopped_at_present(finding)) return std::nullopt;
+  if (std::string path = path_at_fuse(finding); !path.empty())
+    return AwaitedEnd{.pid = finding.thread.pid,
+                      .object = {.kind = served_path, .text = std::move(path)}};
+  if (!finding.object) return std::nullopt;
   const CallObject& object = *finding.object;
   const bool writes = finding.name.find("write") != std::string::npos;
   const bool has_end = object.kind == "pipe" ||

@@ -15,7 +15,10 @@ namespace overdue {
 /// Path of a terminal that a program shows, before its number.
 inline constexpr std::string_view terminal = "/dev/pts/";
 
-/// A pipe, socket or terminal for whose other end a thread waits.
+/// CallObject::kind of a path that a program serves, by FUSE. The text is the path.
+inline constexpr std::string_view served_path = "fuse";
+
+/// A pipe, socket, terminal or served path for whose other end a thread waits.
 struct AwaitedEnd {
   std::uint32_t pid = 0;  ///< process of the thread
   CallObject object;
@@ -24,7 +27,7 @@ struct AwaitedEnd {
   bool operator<(const AwaitedEnd& other) const { return object.text < other.object.text; }
 };
 
-/// A process that has the other end of a pipe, socket or terminal open.
+/// A process that has the other end of a pipe, socket or terminal open, or that serves the path.
 struct OtherEnd {
   std::string object;  ///< CallObject::text, printable
   ThreadName process;  ///< its main thread

@@ -38,6 +38,26 @@ TEST(OtherEnds, AreOfPipesAndOfClients) {
   EXPECT_FALSE(awaited_end(server));
 }
 
+TEST(OtherEnds, AreTheProgramsThatServePaths) {
+  Finding finding = on_pipe("openat");
+  finding.type = "hang";
+  finding.object.reset();
+  finding.arguments = {"dirfd=AT_FDCWD", "pathname=\"/srv/net/data\"", "flags=O_RDONLY"};
+  EXPECT_FALSE(awaited_end(finding)) << "it does not wait for such a program";
+  finding.kernel_stack = {{.name = "request_wait_answer", .module = "[kernel]", .is_kernel = true},
+                          {.name = "fuse_lookup_name", .module = "[kernel]", .is_kernel = true}};
+  const auto end = awaited_end(finding);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->object.kind, served_path);
+  EXPECT_EQ(end->object.text, "/srv/net/data");
+  finding.arguments[1] = "pathname=\"data\"";
+  EXPECT_FALSE(awaited_end(finding)) << "the folder that it begins in is not known";
+  finding.object = CallObject{.kind = "file", .text = "/srv/net/more"};
+  const auto opened = awaited_end(finding);
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(opened->object.text, "/srv/net/more");
+}
+
 TEST(OtherEnds, AreNamedWhereNothingElseIs) {
   const std::vector<OtherEnd> ends = {{"pipe 81", {7, 7, "viewer"}, true},
                                       {"pipe 82", {8, 8, "x"}}};
