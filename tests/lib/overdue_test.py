@@ -297,7 +297,7 @@ def wait_until_measuring(live):
         if live.process.poll() is not None:
             raise AssertionError(f"ended early: {live.finish()}")
         return "overdue: attached" in live.err()
-    eventually(ready, 20, "never attached")
+    eventually(ready, 60, "never attached")
 
 
 # What the kernel holds ------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """A program in a cgroup with a CPU quota."""
 import os
+import time
 
 from scenario import Account, Truth, pause, tool
 from overdue_test import unittest
@@ -24,10 +25,11 @@ def start(stage):
     group.write(process.pid, group.procs)
     stage.group = group
     pause(0.3)
-    stage.before = group.throttled_ns(group.path)
+    stage.before, stage.since = group.throttled_ns(group.path), time.monotonic_ns()
     return ["-p", process.pid]
 
 
-def account(stage, _begin, _end):
-    """By cpu.stat: a little more than the session."""
-    return Account(1, stage.group.throttled_ns(stage.group.path) - stage.before)
+def account(stage, begin, end):
+    """By cpu.stat, which is read before and after the session: the session's part of that time."""
+    throttled_ns = stage.group.throttled_ns(stage.group.path) - stage.before
+    return Account(1, throttled_ns * (end - begin) // (time.monotonic_ns() - stage.since))
