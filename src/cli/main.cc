@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/start_memory.h"
 #include "base/text.h"
 #include "base/thread_rights.h"
 #include "cli/command.h"
@@ -283,9 +283,7 @@ int main(int argc, char** argv) {
   // death.
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
-  // A fixed limit: glibc's own grows with each large block that is freed, and the next large block
-  // then comes from the heap, which a small block behind it keeps from shrinking.
-  mallopt(M_MMAP_THRESHOLD, 256 << 10);
+  overdue::StartMemory::give_back_large_blocks();
   return overdue::has_stack() ? overdue::run(argc, argv, inherited)
                               : overdue::run_on_stack_of_our_own(argc, argv, inherited);
 }

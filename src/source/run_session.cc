@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/priority.h"
+#include "base/start_memory.h"
 #include "sinks/text_format.h"
 #include "source/own_use.h"
 #include "source/program_end.h"
@@ -154,11 +157,13 @@ void SessionRun::finish() {
 }
 
 int SessionRun::run() {
+  std::optional<StartMemory> memory(std::in_place);
   source_.check();
   if (!request_.program.empty())
     program_ = std::make_unique<SpawnedProgram>(request_.program, request_.spawn);
   progress_.step(std::string(source_.start_step()));
   info_ = source_.start(program_.get());
+  memory.reset();
   begin();
   const auto interrupted = signals_.take();
   if (program_ && !interrupted) {
