@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 
 #include "base/fd.h"
@@ -12,7 +13,6 @@ namespace overdue {
 
 std::optional<std::string> read_text(const std::filesystem::path& path, std::size_t limit,
                                      Links links) {
-  constexpr std::size_t step = 64u << 10;
   // O_NONBLOCK: a hostile owner may have put a FIFO in the place of the file.
   const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   const Fd file(::open(path.c_str(), links == Links::follow ? flags : flags | O_NOFOLLOW));
@@ -23,16 +23,14 @@ std::optional<std::string> read_text(const std::filesystem::path& path, std::siz
     return std::nullopt;
   }
   std::string text;
+  std::array<char, 16u << 10> part;  // left as it is: most files of /proc have a few bytes
   while (text.size() <= limit) {
-    const std::size_t have = text.size();
-    text.resize(have + step);
-    const ssize_t got = ::read(file.get(), text.data() + have, step);
-    const int error = errno;
-    text.resize(have + static_cast<std::size_t>(got > 0 ? got : 0));
+    const ssize_t got = ::read(file.get(), part.data(), part.size());
     if (got == 0) return text;
-    if (got > 0 || error == EINTR) continue;
-    errno = error;
-    return std::nullopt;
+    if (got > 0)
+      text.append(part.data(), static_cast<std::size_t>(got));
+    else if (errno != EINTR)
+      return std::nullopt;
   }
   errno = EFBIG;
   return std::nullopt;
