@@ -18,7 +18,8 @@ void CpuSamples::take(const Record& record) {
   sample.kernel_stack.assign(fixed.kernel, fixed.kernel + frames);
   if (const auto side = user_side_at(record.bytes, sizeof fixed, fixed.flags, fixed.user_bytes)) {
     sample.registers = side->registers;
-    sample.user_stack.assign(side->stack.begin(), side->stack.end());
+    sample.user_stack.assign(side->copy.stack.begin(), side->copy.stack.end());
+    sample.python.assign(side->copy.python.begin(), side->copy.python.end());
   }
   const std::uint32_t tid = fixed.header.tid;
   by_thread_[tid].push_back(std::move(sample));

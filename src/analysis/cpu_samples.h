@@ -20,7 +20,8 @@ struct RawSample {
   /// Addresses, innermost first, including the functions of the tick itself.
   std::vector<std::uint64_t> kernel_stack;
   user_registers registers{};
-  std::vector<std::byte> user_stack;  ///< as in UserSide; empty: none
+  std::vector<std::byte> user_stack;  ///< as in UserCopy; empty: none
+  std::vector<std::byte> python{};    ///< likewise
   /// Named frames, kept from their first use on: many findings may share a sample. The raw stacks
   /// are then empty.
   std::optional<Stack> named{};

@@ -341,7 +341,7 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
   finding.type = span.flags & SPAN_OPEN ? "hang" : "stall";
   // The user stack comes first: its process may end at any moment. The kernel's symbols, which may
   // take seconds to read, remain available.
-  if (!stall.user_stack.empty()) {
+  if (!stall.user_stack.stack.empty()) {
     StackNamer::UserStack user =
         namer.user_stack(span.header.pid, stall.registers, stall.user_stack,
                          KernelTime(Duration(span.header.time_ns)));

@@ -37,10 +37,11 @@ Stack kernel_side(const RawSample& sample, StackNamer& namer) {
 
 Stack user_side(const RawSample& sample, StackNamer& namer) {
   if (sample.user_stack.empty()) return {};
-  Stack stack = namer
-                    .user_stack(sample.header.pid, sample.registers, sample.user_stack,
-                                KernelTime(Duration(sample.header.time_ns)))
-                    .frames;
+  Stack stack =
+      namer
+          .user_stack(sample.header.pid, sample.registers, {sample.user_stack, sample.python},
+                      KernelTime(Duration(sample.header.time_ns)))
+          .frames;
   fold_unnamed(stack);
   return stack;
 }
@@ -49,6 +50,7 @@ Stack user_side(const RawSample& sample, StackNamer& namer) {
 const Stack& named(RawSample& sample, Stack stack) {
   sample.kernel_stack = {};
   sample.user_stack = {};
+  sample.python = {};
   return sample.named.emplace(std::move(stack));
 }
 

@@ -30,11 +30,11 @@ class FakeNamer final : public StackNamer {
     }
     return stack;
   }
-  UserStack user_stack(std::uint32_t pid, const user_registers& registers,
-                       std::span<const std::byte> copy, KernelTime) override {
+  UserStack user_stack(std::uint32_t pid, const user_registers& registers, const UserCopy& copy,
+                       KernelTime) override {
     is_user_first &= !had_kernel_;
     return {.frames = {{.address = registers.rip, .name = std::to_string(pid)}},
-            .end = copy.size() < 100 ? "cut" : ""};
+            .end = copy.stack.size() < 100 ? "cut" : ""};
   }
 
  private:

@@ -26,8 +26,7 @@ class Namer final : public StackNamer {
       stack.push_back({.address = address, .name = fmt::format("f{}", address % 100)});
     return stack;
   }
-  UserStack user_stack(std::uint32_t, const user_registers&, std::span<const std::byte>,
-                       KernelTime) override {
+  UserStack user_stack(std::uint32_t, const user_registers&, const UserCopy&, KernelTime) override {
     return {};
   }
   std::string thread_name(std::uint32_t, std::uint32_t tid) override {

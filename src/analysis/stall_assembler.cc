@@ -33,7 +33,7 @@ std::vector<std::uint64_t> addresses_at(std::span<const std::byte> bytes, std::s
 void take_user_side(RawStall& stall, const std::optional<UserSide>& side) {
   if (!side) return;
   stall.registers = side->registers;
-  stall.user_stack = side->stack;
+  stall.user_stack = side->copy;
 }
 
 /// Whether the waits of the thread that ended a span explain the span.

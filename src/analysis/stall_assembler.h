@@ -20,6 +20,7 @@
 #include "bpf/signals.h"
 #include "bpf/span.h"
 #include "core/record.h"
+#include "core/user_copy.h"
 
 namespace overdue {
 
@@ -69,16 +70,16 @@ struct RawLink {
 struct RawStall {
   span_record span{};
   std::vector<std::uint64_t> kernel_stack;
-  user_registers registers{};             ///< valid if span.flags has SPAN_HAS_USER_STACK
-  std::span<const std::byte> user_stack;  ///< from registers.rsp - USER_RED_ZONE upwards
-  std::optional<Record> call;             ///< the system call's own record
-  std::string begin_comm;                 ///< name of span.begin_tid; empty: unknown
-  std::vector<const RawWait*> waits;      ///< waits within the span, in time order
-  bool waits_forgotten = false;           ///< earlier waits of the span were dropped
-  std::vector<RawPlace> places;           ///< places of the waits; longest blocked time first
-  std::vector<RawLink> chain;             ///< chain of wakers of longest()
-  std::vector<RawSample*> samples;        ///< samples of the thread
-  CpuSamples* cpu_samples = nullptr;      ///< samples of all threads
+  user_registers registers{};  ///< valid if span.flags has SPAN_HAS_USER_STACK
+  UserCopy user_stack;
+  std::optional<Record> call;         ///< the system call's own record
+  std::string begin_comm;             ///< name of span.begin_tid; empty: unknown
+  std::vector<const RawWait*> waits;  ///< waits within the span, in time order
+  bool waits_forgotten = false;       ///< earlier waits of the span were dropped
+  std::vector<RawPlace> places;       ///< places of the waits; longest blocked time first
+  std::vector<RawLink> chain;         ///< chain of wakers of longest()
+  std::vector<RawSample*> samples;    ///< samples of the thread
+  CpuSamples* cpu_samples = nullptr;  ///< samples of all threads
   /// A system call was late after its end, on the way back to its program. span.subject is the
   /// number of the call. If the thread waited there, the call has no record.
   bool is_way_back = false;

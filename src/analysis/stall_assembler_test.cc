@@ -228,7 +228,7 @@ TEST(StallAssembler, ReadsStacksAsFarAsTheRecordHasThem) {
   fed.look = [](const RawStall& stall) {
     EXPECT_THAT(stall.kernel_stack, ElementsAre(0x10, 0x20));
     EXPECT_EQ(stall.registers.rsp, 0x7000u);
-    EXPECT_THAT(stall.user_stack, SizeIs(100));
+    EXPECT_THAT(stall.user_stack.stack, SizeIs(100));
   };
   span_record span = span_of(7, 1000, 2000);
   span.flags |= SPAN_HAS_USER_STACK;
@@ -282,7 +282,7 @@ TEST(StallAssembler, TakesAnyBytes) {
   Fed fed({.waits = 100, .waits_of_a_thread = 10, .threads = 50});
   std::uint64_t sum = 0;
   fed.look = [&](const RawStall& stall) {
-    sum += stall.begin_ns() + stall.user_stack.size() + stall.chain.size();
+    sum += stall.begin_ns() + stall.user_stack.stack.size() + stall.chain.size();
     EXPECT_LE(stall.chain.size(), 8u);
     for (const RawWait* wait : stall.waits) EXPECT_LE(wait->blocked_ns(), wait->length_ns());
   };

@@ -11,8 +11,7 @@ std::optional<UserSide> user_side_at(std::span<const std::byte> bytes, std::size
     return std::nullopt;
   UserSide side;
   if (before_stack > 0) std::memcpy(&side.registers, bytes.data() + at, before_stack);
-  side.stack = bytes.subspan(at + before_stack);
-  if (side.stack.size() > user_bytes) side.stack = side.stack.first(user_bytes);
+  side.copy = user_copy_at(bytes, at + before_stack, flags, user_bytes);
   return side;
 }
 

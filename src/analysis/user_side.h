@@ -6,13 +6,14 @@
 #include <span>
 
 #include "bpf/span.h"
+#include "core/user_copy.h"
 
 namespace overdue {
 
-/// A thread's registers and a copy of its stack in a record; the stack is a view into the record.
+/// A thread's registers and a copy of its stack in a record.
 struct UserSide {
-  user_registers registers{};        ///< zero in a recording, which has frames instead
-  std::span<const std::byte> stack;  ///< from registers.rsp - USER_RED_ZONE upwards
+  user_registers registers{};  ///< zero in a recording, which has frames instead
+  UserCopy copy;
 };
 
 /// The user side at `at` in a record with these `flags` and `user_bytes`. Nothing if the record has

@@ -33,8 +33,7 @@ class Names final : public StackNamer {
     }
     return stack;
   }
-  UserStack user_stack(std::uint32_t, const user_registers&, std::span<const std::byte>,
-                       KernelTime) override {
+  UserStack user_stack(std::uint32_t, const user_registers&, const UserCopy&, KernelTime) override {
     return {};
   }
 };

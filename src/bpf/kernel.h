@@ -154,6 +154,12 @@ struct cred {
 struct mm_struct {
   unsigned long start_code; /* of the executed program, not of its libraries */
   unsigned long end_code;
+  unsigned long start_stack;
+};
+
+/* x86-64 only. */
+struct thread_struct {
+  unsigned long fsbase;
 };
 
 /* Empty without CONFIG_SECCOMP. */
@@ -210,6 +216,7 @@ struct task_struct {
   struct seccomp seccomp;
   struct sigpending pending; /* of this thread alone */
   struct bpf_local_storage* bpf_storage;
+  struct thread_struct thread;
 };
 
 struct rq {

@@ -58,6 +58,7 @@ enum span_flags {
   SPAN_KEY_HIDDEN = 512,    // the key of a user span means nothing to people
   SPAN_HAS_SUMS = 1024,     // `ledger` and throttled_ns are the thread's sums at the end, not parts
   SPAN_FOR_CLIENT = 2048,   // an answer: a client of the process waited throughout
+  SPAN_HAS_PYTHON = 4096,   // a struct python_stack and its frames follow the user memory
 };
 
 #define SPAN_TEXT_SIZE 32
@@ -65,7 +66,8 @@ enum span_flags {
 
 // Followed, in this order, by `kernel_frames` addresses of 8 bytes (the kernel stack at the end of
 // the span, innermost first) and, with SPAN_HAS_USER_STACK, a struct user_registers and
-// `user_bytes` of user memory from registers.rsp - USER_RED_ZONE upwards.
+// `user_bytes` of user memory from registers.rsp - USER_RED_ZONE upwards; with SPAN_HAS_PYTHON,
+// what python.h says.
 struct span_record {
   struct event_header header;  // the end of the span, in the context that ended it
   u64 latency_ns;

@@ -10,7 +10,8 @@
 
 struct span_scratch {
   struct span_record span;
-  u8 stacks[KERNEL_STACK_BYTES + sizeof(struct user_registers) + USER_STACK_ROOM];
+  u8 stacks[KERNEL_STACK_BYTES + sizeof(struct user_registers) + USER_STACK_ROOM + PYTHON_ROOM];
+  struct python_scratch python;
 };
 
 /* One per CPU: programs of a probe do not run inside each other. Not a per-CPU array, whose values
@@ -53,12 +54,14 @@ static __noinline int emit_with_stacks(void* ctx, const struct ended_span* ended
   u32 user_bytes = copy_user_stack(user + sizeof(struct user_registers), regs->sp, user_stack_bytes,
                                    &span->flags);
   u32 size = sizeof(*span) + kernel_bytes + sizeof(struct user_registers) + user_bytes;
+  span->user_bytes = user_bytes;
+  size += append_python(user + sizeof(struct user_registers), &span->user_bytes, USER_STACK_ROOM,
+                        &scratch->python, &span->flags);
   span->kernel_frames = kernel_bytes / 8;
   span->flags |= SPAN_HAS_USER_STACK;
-  span->user_bytes = user_bytes;
   span->header.size = size;
   barrier_var(size);
-  if (size > sizeof(*scratch)) return 0;
+  if (size > offsetof(struct span_scratch, python)) return 0;
   if (bpf_ringbuf_output(ring, scratch, size, BPF_RB_NO_WAKEUP)) count(COUNTER_RING_FULL, 1);
   return 1;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "bpf/compat.bpf.h"
+#include "bpf/python.bpf.h"
 #include "bpf/span.h"
 
 const volatile u32 user_stack_bytes; /* bytes of a user stack to copy; 0: none */

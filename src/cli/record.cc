@@ -33,6 +33,9 @@ class Recorder final : public MeasureListener {
   void while_waiting(const std::function<void()>& meanwhile) override {
     if (stacks_) stacks_->while_waiting(meanwhile);
   }
+  void take_python(const LearnPython& learn) override {
+    if (stacks_) stacks_->take_python(learn);
+  }
   void begin(const SessionInfo& info) override {
     if (stacks_) stacks_->begin(info);
     saver_.begin(info);

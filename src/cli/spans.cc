@@ -33,6 +33,7 @@ class SpansReporter final : public MeasureListener {
   void while_waiting(const std::function<void()>& meanwhile) override {
     stacks_.while_waiting(meanwhile);
   }
+  void take_python(const LearnPython& learn) override { stacks_.take_python(learn); }
   void begin(const SessionInfo& info) override {
     report_ = open_report(output_, spawned_, output_.interval.has_value());
     view_ = std::make_unique<SpanView>(options_, stacks_, *report_.sink);

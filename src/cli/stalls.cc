@@ -60,6 +60,7 @@ class StallReporter final : public MeasureListener {
     stacks_.while_waiting(meanwhile);
     if (debuginfod_) debuginfod_->while_waiting(meanwhile);
   }
+  void take_python(const LearnPython& learn) override { stacks_.take_python(learn); }
   void begin(const SessionInfo& info) override {
     report_ = open_report(to_.output, to_.spawned, true);
     view_ = std::make_unique<StallView>(options_, stacks_, *report_.sink, drawing_.get());

@@ -43,6 +43,7 @@ class WorstReporter final : public MeasureListener {
   void while_waiting(const std::function<void()>& meanwhile) override {
     stacks_.while_waiting(meanwhile);
   }
+  void take_python(const LearnPython& learn) override { stacks_.take_python(learn); }
   void begin(const SessionInfo& info) override {
     view_.begin(info);
     stacks_.begin(info);

@@ -80,14 +80,16 @@ void describe(Members& member, const StackFrame& frame) {
   member.type("frame", "A frame of a stack, innermost first");
   member("name", frame.name, {.help = "function; empty: unknown"});
   member("module", frame.module,
-         {.help = "file; [kernel] or the name of a kernel module in brackets, [vdso], [jit], "
-                  "[anon]; empty: unknown"});
+         {.help =
+              "file; [kernel] or the name of a kernel module in brackets, [vdso], [jit], [python], "
+              "[anon]; empty: unknown"});
   member("offset", frame.offset,
          {.help = "bytes into the function; without a name into the module; without a module the "
                   "address"});
   member.given(!frame.build_id.empty(), "build_id", frame.build_id,
                {.help = "build ID of the file"});
-  member.given(frame.line > 0, "file", frame.file, {.help = "source file; with --lines"});
+  member.given(frame.line > 0, "file", frame.file,
+               {.help = "source file; with --lines, and of Python code"});
   member("line", if_any(frame.line), {.help = "line of the source file"});
   member("inlined", marked(frame.is_inlined),
          {.help = "true: the function is inlined into the next frame's"});

@@ -222,8 +222,7 @@ void StackRecorder::with_user_side(const Record& record, std::size_t registers_a
   if (!(fixed.flags & SPAN_HAS_USER_STACK) || fixed.flags & SPAN_STACK_NAMED ||
       record.bytes.size() < copy_at)
     return handler_(record);
-  const auto copy = record.bytes.subspan(
-      copy_at, std::min<std::size_t>(fixed.user_bytes, record.bytes.size() - copy_at));
+  const UserCopy copy = user_copy_at(record.bytes, copy_at, fixed.flags, fixed.user_bytes);
   const StackNamer::UserStack stack =
       namer_.user_stack(fixed.header.pid, record.at<user_registers>(registers_at), copy,
                         KernelTime(Duration(fixed.header.time_ns)));
@@ -233,7 +232,7 @@ void StackRecorder::with_user_side(const Record& record, std::size_t registers_a
                                record.bytes.begin() + static_cast<std::ptrdiff_t>(registers_at));
   append(bytes, std::as_bytes(std::span(words)));
   append(bytes, std::as_bytes(std::span(bounded(stack.end))));
-  fixed.flags = static_cast<u16>(fixed.flags | SPAN_STACK_NAMED);
+  fixed.flags = static_cast<u16>((fixed.flags | SPAN_STACK_NAMED) & ~SPAN_HAS_PYTHON);
   fixed.user_bytes = static_cast<u16>(bytes.size() - registers_at);
   fixed.header.size = static_cast<u16>(bytes.size());
   std::memcpy(bytes.data(), &fixed, sizeof fixed);
@@ -269,8 +268,9 @@ Stack RecordedStacks::kernel_stack(std::span<const std::uint64_t> addresses) {
 }
 
 StackNamer::UserStack RecordedStacks::user_stack(std::uint32_t, const user_registers&,
-                                                 std::span<const std::byte> copy, KernelTime) {
+                                                 const UserCopy& from, KernelTime) {
   UserStack stack;
+  std::span<const std::byte> copy = from.stack;
   named_stack fixed{};
   if (copy.size() < sizeof fixed) return stack;
   std::memcpy(&fixed, copy.data(), sizeof fixed);

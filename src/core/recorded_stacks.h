@@ -58,8 +58,8 @@ class RecordedStacks final : public StackNamer {
   void frame(const Record& record);
 
   Stack kernel_stack(std::span<const std::uint64_t> addresses) override;
-  UserStack user_stack(std::uint32_t pid, const user_registers& registers,
-                       std::span<const std::byte> copy, KernelTime at) override;
+  UserStack user_stack(std::uint32_t pid, const user_registers& registers, const UserCopy& copy,
+                       KernelTime at) override;
 
  private:
   NameLater name_later_;

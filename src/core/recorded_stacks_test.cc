@@ -25,11 +25,11 @@ class Namer final : public StackNamer {
                        .is_kernel = true});
     return stack;
   }
-  UserStack user_stack(std::uint32_t pid, const user_registers& registers,
-                       std::span<const std::byte> copy, KernelTime) override {
+  UserStack user_stack(std::uint32_t pid, const user_registers& registers, const UserCopy& copy,
+                       KernelTime) override {
     Stack frames{{.name = "inner\\x0a",
                   .module = "/bin/a",
-                  .offset = copy.size(),
+                  .offset = copy.stack.size(),
                   .line = 12,
                   .is_inlined = true},
                  {.address = registers.rip,

@@ -13,8 +13,8 @@ namespace overdue {
 struct StackFrame {
   std::uint64_t address = 0;
   std::string name{};    ///< demangled; empty if not known or not asked for
-  std::string module{};  ///< path of the file; "[vdso]", "[jit]", "[anon]", "[kernel]", "[ext4]";
-                         ///< empty if no code is mapped
+  std::string module{};  ///< path of the file; "[vdso]", "[jit]", "[python]", "[anon]", "[kernel]",
+                         ///< "[ext4]"; empty if no code is mapped
   std::uint64_t offset = 0;  ///< bytes into the function; without a name, into the module's file or
                              ///< the mapping; without a module, the address
   std::string build_id{};    ///< of the file, if any
@@ -31,6 +31,14 @@ struct StackFrame {
 
   bool operator==(const StackFrame&) const = default;
 };
+/// The module of frames of Python code. Their address is that of the code object.
+inline constexpr std::string_view python_module = "[python]";
+
+/// Whether the code of the frame was made by a runtime of the process: the user's own function.
+inline bool is_of_runtime(const StackFrame& frame) {
+  return frame.is_jit || frame.module == python_module;
+}
+
 /// The name, or `[module+0x1234]`, or `[0x1234]`; never empty.
 std::string to_text(const StackFrame& frame);
 

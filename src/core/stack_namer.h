@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "bpf/span.h"
 #include "core/stack.h"
+#include "core/user_copy.h"
 
 namespace overdue {
 
@@ -23,9 +24,9 @@ class StackNamer {
   virtual ~StackNamer() = default;
   /// Innermost first; all but the first are return addresses.
   virtual Stack kernel_stack(std::span<const std::uint64_t> addresses) = 0;
-  /// `copy` begins at registers.rsp - USER_RED_ZONE, and was made `at`.
+  /// `copy` was made `at`. With Python's frames, the interpreter's own frames are replaced.
   virtual UserStack user_stack(std::uint32_t pid, const user_registers& registers,
-                               std::span<const std::byte> copy, KernelTime at) = 0;
+                               const UserCopy& copy, KernelTime at) = 0;
   /// The name of a thread that no record names; empty if it is not known any more.
   virtual std::string thread_name(std::uint32_t /*pid*/, std::uint32_t /*tid*/) { return {}; }
 };

@@ -31,6 +31,7 @@ constexpr Facility table[] = {
     {"ring_buffer", "records to user space", &Kernel::ring_buffer},
     {"task_iterator", "adopting threads that run already", &Kernel::task_iterator},
     {"task_work", "user stacks of waits outside of system calls", &Kernel::task_work},
+    {"python", "Python functions in user stacks", &Kernel::python_frames},
     {"interrupt_vectors", "time in local interrupts: timer, reschedule",
      &Kernel::interrupt_vectors},
     {"throttles", "time that the CPU quotas of cgroups take", &Kernel::throttles},

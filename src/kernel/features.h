@@ -64,6 +64,7 @@ class Kernel {
   Support single_runs() const;        ///< single runs of programs that are not attached
   Support task_work() const;          ///< BPF task work: a function on a thread's way to user space
   Support interrupt_vectors() const;  ///< tracepoints of local interrupts
+  Support python_frames() const;      ///< Python functions in user stacks
   Support throttles() const;          ///< waits caused by the CPU quotas of cgroups
   /// Whether the kernel marks each throttled thread. Otherwise throttles() relies on functions that
   /// the kernel calls for each throttled queue.

@@ -143,6 +143,20 @@ Support Kernel::btf_tracepoint(std::string_view name) const {
   });
 }
 
+// The frames are found from a register of the thread, which only x86-64 keeps there.
+Support Kernel::python_frames() const {
+  return answer("python", "python", [this]() -> Support {
+    if (Support base = btf(); !base.yes) return base;
+    if (!btf_has_string("fsbase"))
+      return Support::no("the kernel's types have no thread pointer (x86-64 has)",
+                         "run Overdue on x86-64");
+    if (!capabilities().has(Capability::sys_ptrace))
+      return Support::no("no CAP_SYS_PTRACE, without which the memory of programs cannot be read",
+                         "run Overdue as root, or with that capability");
+    return {};
+  });
+}
+
 Support Kernel::btf_tracepoints() const {
   const Support enter = btf_tracepoint("sys_enter");
   return enter.yes ? btf_tracepoint("sys_exit") : enter;

@@ -5,6 +5,7 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/glob.bpf.h"
 #include "bpf/origin.bpf.h"
+#include "bpf/python_runtimes.bpf.h"
 #include "bpf/target.bpf.h"
 #include "bpf/task_of_pid.bpf.h"
 #include "bpf/unpreempted.bpf.h"

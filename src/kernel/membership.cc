@@ -119,7 +119,13 @@ SharedMaps Membership::maps() const {
   return {.control = bpf_map__fd(maps.data_control),
           .rings = bpf_map__fd(maps.rings),
           .threads = bpf_map__fd(maps.threads),
-          .threads_hashed = bpf_map__fd(maps.threads_hashed)};
+          .threads_hashed = bpf_map__fd(maps.threads_hashed),
+          .python_runtimes = bpf_map__fd(maps.python_runtimes)};
+}
+
+// A program without room for its entry has stacks without Python's frames.
+void Membership::add_python(const python_program& program, const python_runtime& runtime) {
+  bpf_map_update_elem(maps().python_runtimes, &program, &runtime, BPF_ANY);
 }
 
 session_control& Membership::control() const {
@@ -182,6 +188,8 @@ void share_maps(bpf_object* object, const SharedMaps& shared) {
                                  {"threads_hashed", shared.threads_hashed}})
     check(bpf_map__reuse_fd(bpf_object__find_map_by_name(object, name), fd),
           "cannot share the map {}", name);
+  if (bpf_map* const runtimes = bpf_object__find_map_by_name(object, "python_runtimes"))
+    check(bpf_map__reuse_fd(runtimes, shared.python_runtimes), "cannot share Python's runtimes");
   if (bpf_map* const latencies = bpf_object__find_map_by_name(object, "latencies"))
     check(shared.latencies >= 0 ? bpf_map__reuse_fd(latencies, shared.latencies)
                                 : bpf_map__set_autocreate(latencies, false),

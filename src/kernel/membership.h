@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bpf/control.h"
+#include "bpf/python.h"
 #include "kernel/membership_wire.h"
 #include "kernel/ring_set.h"
 
@@ -38,8 +39,9 @@ struct SharedMaps {
   int rings = -1;
   int threads = -1;
   int threads_hashed = -1;  ///< see bpf/thread_storage.bpf.h
-  int ledger_slots = -1;    ///< in a session that explains latencies; set by its SchedProbe
-  int ledgers = -1;         ///< of threads without a slot in ledger_slots
+  int python_runtimes = -1;
+  int ledger_slots = -1;  ///< in a session that explains latencies; set by its SchedProbe
+  int ledgers = -1;       ///< of threads without a slot in ledger_slots
   int ledgers_hashed = -1;
   int cpu_ledgers = -1;
   int place_tables = -1;
@@ -93,6 +95,8 @@ class Membership {
   ~Membership();
 
   SharedMaps maps() const;
+  /// Makes programs follow the interpreter's frames in stacks of `program`.
+  void add_python(const python_program& program, const python_runtime& runtime);
   /// As in the rules.
   int cgroup_hierarchy() const { return cgroup_hierarchy_; }
   /// Shared with running programs: access single words.

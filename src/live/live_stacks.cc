@@ -72,6 +72,7 @@ void LiveStacks::begin(const SessionInfo& info) {
     without_events_ = error.what();
   }
   for (const std::uint32_t pid : info.target.pids) images_.add_target(static_cast<pid_t>(pid));
+  python_.note_target(info.target.pids);
 }
 
 // Reads the C library and the dynamic loader, which a static Overdue knows only from its parent,
@@ -97,6 +98,7 @@ void LiveStacks::warm_up(pid_t pid, std::uint64_t address) {
 void LiveStacks::follow(Duration but_for) {
   const KernelTime now = KernelClock::now();
   follow_until(now - but_for);
+  python_.look_at_new(*resolver_);
   images_.keep_perf_maps(now);
 }
 
@@ -105,6 +107,7 @@ void LiveStacks::follow_until(KernelTime until) {
     events_->drain(until, [this](const ProcessEvent& event) {
       images_.handle(event);
       note_name(event);
+      python_.note(event);
     });
 }
 
@@ -120,8 +123,9 @@ Stack LiveStacks::kernel_stack(std::span<const std::uint64_t> addresses) {
 }
 
 StackNamer::UserStack LiveStacks::user_stack(std::uint32_t pid, const user_registers& registers,
-                                             std::span<const std::byte> copy, KernelTime at) {
+                                             const UserCopy& copy, KernelTime at) {
   follow_image(static_cast<pid_t>(pid), at);
+  python_.look_at(static_cast<pid_t>(pid), *resolver_);
   ResolvedStack stack = resolver_->user_stack(static_cast<pid_t>(pid), registers, copy, at);
   std::string end = end_of(stack);
   return {.frames = std::move(stack.frames), .end = std::move(end)};
@@ -186,6 +190,7 @@ std::vector<std::string> LiveStacks::notes() const {
         "files of programs that another process or host serves (FUSE, NFS and their like) are "
         "not read: {}",
         counted(refused, "time")));
+  for (std::string& note : python_.notes()) notes.push_back(std::move(note));
   if (!without_events_.empty())
     notes.push_back("processes that end early have no user stacks: " + without_events_);
   return notes;

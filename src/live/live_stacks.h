@@ -14,6 +14,7 @@
 #include "core/session_info.h"
 #include "core/stack_namer.h"
 #include "kernel/mmap_events.h"
+#include "live/python_programs.h"
 #include "resolve/file_source.h"
 #include "resolve/process_images.h"
 #include "resolve/resolver.h"
@@ -40,6 +41,8 @@ class LiveStacks final : public StackNamer {
 
   /// Keeps the files of the target's processes open: a process may end, or delete its files.
   void begin(const SessionInfo& info);
+  /// From now on, looks for interpreters of Python, and hands them to `learn`.
+  void take_python(const LearnPython& learn) { python_.teach(learn); }
   /// Reads the files that most programs use, so that their first stacks need not wait for them.
   void warm_up();
   /// Handles the kernel's events of mappings, except those of the last `but_for`. Of the former
@@ -67,8 +70,8 @@ class LiveStacks final : public StackNamer {
   }
 
   Stack kernel_stack(std::span<const std::uint64_t> addresses) override;
-  UserStack user_stack(std::uint32_t pid, const user_registers& registers,
-                       std::span<const std::byte> copy, KernelTime at) override;
+  UserStack user_stack(std::uint32_t pid, const user_registers& registers, const UserCopy& copy,
+                       KernelTime at) override;
   std::string thread_name(std::uint32_t pid, std::uint32_t tid) override;
 
  private:
@@ -80,6 +83,7 @@ class LiveStacks final : public StackNamer {
   ProcessImages images_;
   std::unordered_map<std::uint32_t, std::string> names_;  ///< thread names by tid; bounded
   std::unique_ptr<Resolver> resolver_;
+  PythonPrograms python_;
   std::optional<MmapEvents> events_;
   /// Device, inode, size, time of change.
   using FileIdentity = std::array<std::uint64_t, 5>;

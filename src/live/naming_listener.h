@@ -30,6 +30,7 @@ class NamingListener final : public MeasureListener {
   void while_waiting(const std::function<void()>& meanwhile) override {
     stacks_.while_waiting(meanwhile);
   }
+  void take_python(const LearnPython& learn) override { stacks_.take_python(learn); }
   void begin(const SessionInfo& info) override {
     stacks_.begin(info);
     view_.begin(info);

@@ -1,11 +1,16 @@
 #include "resolve/file_source.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "base/thread_rights.h"
 #include "symbols/elf_symbols.h"
 #include "symbols/symbolizer.h"
 #include "symbols/vdso.h"
@@ -65,6 +70,11 @@ bool OpenedFiles::may_be_debug_file(const std::string& path) const {
 
 std::vector<std::byte> OpenedFiles::vdso(const Mapping& mapping) {
   return read_vdso(pid_, mapping);
+}
+
+Fd OpenedFiles::memory() {
+  const ReadRights rights;
+  return Fd(open(fmt::format("/proc/{}/mem", pid_).c_str(), O_RDONLY | O_CLOEXEC));
 }
 
 PerfMap::File OpenedFiles::perf_map() {

@@ -24,6 +24,8 @@ class FileSource {
   virtual Fd debug_file(const std::string& path) = 0;
   virtual std::vector<std::byte> vdso(const Mapping& mapping) = 0;
   virtual PerfMap::File perf_map() = 0;
+  /// The memory of the process, as /proc/PID/mem; empty if it has ended, or may not be read.
+  virtual Fd memory() = 0;
 };
 
 /// Gets a debug file that is not on this machine, by the build id of its program; empty if
@@ -48,6 +50,7 @@ class OpenedFiles : public FileSource {
   Fd debug_file(const std::string& path) override;
   std::vector<std::byte> vdso(const Mapping& mapping) override;
   PerfMap::File perf_map() override;
+  Fd memory() override;
 
  private:
   bool may_be_debug_file(const std::string& path) const;

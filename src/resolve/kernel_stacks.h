@@ -16,8 +16,7 @@ class KernelStacks final : public StackNamer {
   ~KernelStacks() override;
 
   Stack kernel_stack(std::span<const std::uint64_t> addresses) override;
-  UserStack user_stack(std::uint32_t, const user_registers&, std::span<const std::byte>,
-                       KernelTime) override {
+  UserStack user_stack(std::uint32_t, const user_registers&, const UserCopy&, KernelTime) override {
     return {};
   }
 

@@ -19,9 +19,14 @@ void LocalResolver::use(const ProcessImage& image, pid_t pid) {
 
 std::optional<ResolvedStack> LocalResolver::read_user_stack(const ProcessImage& image, pid_t pid,
                                                             const user_registers& registers,
-                                                            std::span<const std::byte> copy) {
+                                                            const UserCopy& copy) {
   use(image, pid);
   return reader_.user_stack(image.id(), registers, copy);
+}
+
+std::optional<FoundPython> LocalResolver::read_python(const ProcessImage& image, pid_t pid) {
+  use(image, pid);
+  return reader_.python_of(image.id());
 }
 
 std::optional<ResolvedStack> LocalResolver::read_recorded_stack(

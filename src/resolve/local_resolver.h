@@ -16,9 +16,10 @@ class LocalResolver : public Resolver {
   LocalResolver(ProcessImages& images, const Options& options, StackReader::Options reader);
 
  private:
+  std::optional<FoundPython> read_python(const ProcessImage& image, pid_t pid) override;
   std::optional<ResolvedStack> read_user_stack(const ProcessImage& image, pid_t pid,
                                                const user_registers& registers,
-                                               std::span<const std::byte> copy) override;
+                                               const UserCopy& copy) override;
   std::optional<ResolvedStack> read_recorded_stack(
       const ProcessImage& image, pid_t pid, std::span<const std::uint64_t> addresses) override;
   void use(const ProcessImage& image, pid_t pid);

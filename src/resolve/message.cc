@@ -17,8 +17,10 @@ enum class Kind : std::uint8_t {
   recorded_stack,
   file,
   probe,
+  python_of,
   wanted = 64,
   frames,
+  python,
 };
 
 enum FrameFlag : std::uint8_t {
@@ -36,6 +38,8 @@ enum MappingFlag : std::uint8_t { executable = 1, deleted = 2, all_mapping_flags
 
 // A packet is closed once it has this many bytes, before the next element.
 constexpr std::size_t full_at = 32u << 10;
+
+constexpr std::size_t max_python = sizeof(python_stack) + PYTHON_FRAMES * sizeof(python_frame);
 
 class Writer : public PacketWriter {
  public:
@@ -119,7 +123,10 @@ std::optional<ToChild> get_space(Reader& reader) {
 std::optional<ToChild> get_user_stack(Reader& reader) {
   UserStack stack{.space = reader.get<std::uint64_t>()};
   stack.registers = reader.get<user_registers>();
-  stack.copy = reader.rest();
+  const auto python_bytes = reader.get<std::uint32_t>();
+  const auto rest = reader.rest();
+  if (python_bytes > rest.size()) return std::nullopt;
+  stack.copy = {rest.subspan(python_bytes), rest.first(python_bytes)};
   return stack;
 }
 
@@ -133,7 +140,7 @@ std::optional<ToChild> get_recorded_stack(Reader& reader) {
 std::optional<ToParent> get_wanted(Reader& reader) {
   Wanted wanted;
   const auto what = reader.get<std::uint8_t>();
-  if (what > static_cast<std::uint8_t>(Wanted::What::perf_map)) return std::nullopt;
+  if (what > static_cast<std::uint8_t>(Wanted::What::memory)) return std::nullopt;
   wanted.what = static_cast<Wanted::What>(what);
   wanted.mapping = reader.get<std::uint64_t>();
   wanted.path = reader.get_text();  // path of a file: kept as it is
@@ -157,6 +164,13 @@ std::optional<ToParent> get_frames(Reader& reader) {
   }
   if (frames.stack.unresolved > max_frames) return std::nullopt;
   return frames;
+}
+
+std::optional<ToParent> get_python(Reader& reader) {
+  const auto support = reader.get<std::uint8_t>();
+  if (support > static_cast<std::uint8_t>(last_python_support)) return std::nullopt;
+  return Python{.support = static_cast<PythonSupport>(support),
+                .runtime = reader.get<python_runtime>()};
 }
 
 std::size_t bytes_of(const StackFrame& frame) {
@@ -188,7 +202,11 @@ std::vector<std::byte> encode(const UserStack& message) {
   Writer writer(Kind::user_stack);
   writer.put(message.space);
   writer.put(message.registers);
-  writer.put_bytes(message.copy.first(std::min(message.copy.size(), max_bytes - writer.size())));
+  const auto python = message.copy.python.first(std::min(message.copy.python.size(), max_python));
+  const auto stack = message.copy.stack;
+  writer.put(static_cast<std::uint32_t>(python.size()));
+  writer.put_bytes(python);
+  writer.put_bytes(stack.first(std::min(stack.size(), max_bytes - writer.size())));
   return writer.take();
 }
 
@@ -198,6 +216,19 @@ std::vector<std::byte> encode(const RecordedStack& message) {
   for (const std::uint64_t address :
        std::span(message.addresses).first(std::min(message.addresses.size(), max_frames)))
     writer.put(address);
+  return writer.take();
+}
+
+std::vector<std::byte> encode(const PythonOf& message) {
+  Writer writer(Kind::python_of);
+  writer.put(message.space);
+  return writer.take();
+}
+
+std::vector<std::byte> encode(const Python& message) {
+  Writer writer(Kind::python);
+  writer.put(message.support);
+  writer.put(message.runtime);
   return writer.take();
 }
 
@@ -273,6 +304,9 @@ std::optional<ToChild> decode_to_child(std::span<const std::byte> packet) {
     case Kind::recorded_stack:
       message = get_recorded_stack(reader);
       break;
+    case Kind::python_of:
+      message = PythonOf{.space = reader.get<std::uint64_t>()};
+      break;
     case Kind::file: {
       const bool is_there = reader.get_flag();
       message = File{.is_there = is_there, .owner = reader.get<std::uint32_t>()};
@@ -296,6 +330,9 @@ std::optional<ToParent> decode_to_parent(std::span<const std::byte> packet) {
       break;
     case Kind::frames:
       message = get_frames(reader);
+      break;
+    case Kind::python:
+      message = get_python(reader);
       break;
     default:
       return std::nullopt;

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "bpf/span.h"
+#include "core/user_copy.h"
+#include "resolve/python_layout.h"
 #include "resolve/resolved_stack.h"
 #include "symbols/process_maps.h"
 
@@ -36,11 +38,15 @@ struct Space {
 struct UserStack {
   std::uint64_t space = 0;
   user_registers registers{};
-  std::span<const std::byte> copy{};  ///< a view into the packet
+  UserCopy copy{};  ///< views into the packet
 };
 struct RecordedStack {
   std::uint64_t space = 0;
   std::vector<std::uint64_t> addresses{};
+};
+/// Asks for the interpreter of Python in a space.
+struct PythonOf {
+  std::uint64_t space = 0;
 };
 /// The answer to Wanted; carries the descriptor, if there is one.
 struct File {
@@ -51,12 +57,12 @@ struct File {
 struct Probe {
   std::uint32_t what = 0;
 };
-using ToChild = std::variant<Space, UserStack, RecordedStack, File, Probe>;
+using ToChild = std::variant<Space, UserStack, RecordedStack, PythonOf, File, Probe>;
 
 // ── to the parent ──
 
 struct Wanted {
-  enum class What : std::uint8_t { mapped_file, debug_file, vdso, perf_map };
+  enum class What : std::uint8_t { mapped_file, debug_file, vdso, perf_map, memory };
   What what = What::mapped_file;
   std::uint64_t mapping = 0;  ///< start of a mapping in the space whose stack is being read
   std::string path{};
@@ -66,14 +72,21 @@ struct Frames {
   Status status = Status::more;
   ResolvedStack stack{};  ///< only the last packet has valid fields besides `frames`
 };
-using ToParent = std::variant<Wanted, Frames>;
+/// The answer to PythonOf.
+struct Python {
+  PythonSupport support = PythonSupport::none;
+  python_runtime runtime{};
+};
+using ToParent = std::variant<Wanted, Frames, Python>;
 
 std::vector<std::byte> encode(const Space& message);
 std::vector<std::byte> encode(const UserStack& message);
 std::vector<std::byte> encode(const RecordedStack& message);
+std::vector<std::byte> encode(const PythonOf& message);
 std::vector<std::byte> encode(const File& message);
 std::vector<std::byte> encode(const Probe& message);
 std::vector<std::byte> encode(const Wanted& message);
+std::vector<std::byte> encode(const Python& message);
 /// In as many packets as needed.
 std::vector<std::vector<std::byte>> encode(const ResolvedStack& stack);
 std::vector<std::byte> encode_unknown_space();

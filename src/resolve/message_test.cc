@@ -112,7 +112,7 @@ TEST(ResolveMessages, RequestsAndFiles) {
   const auto user = decode_to_child(packet);
   ASSERT_TRUE(user);
   EXPECT_EQ(std::get<UserStack>(*user).registers.rip, 77u);
-  EXPECT_THAT(std::get<UserStack>(*user).copy, testing::ElementsAreArray(copy));
+  EXPECT_THAT(std::get<UserStack>(*user).copy.stack, testing::ElementsAreArray(copy));
   packet = encode(RecordedStack{.space = 5, .addresses = {1, 2, 3}});
   EXPECT_THAT(std::get<RecordedStack>(*decode_to_child(packet)).addresses,
               testing::ElementsAre(1, 2, 3));

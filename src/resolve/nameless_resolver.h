@@ -13,8 +13,11 @@ class NamelessResolver final : public Resolver {
   NamelessResolver(ProcessImages& images, const Options& options) : Resolver(images, options) {}
 
  private:
+  std::optional<FoundPython> read_python(const ProcessImage&, pid_t) override {
+    return std::nullopt;
+  }
   std::optional<ResolvedStack> read_user_stack(const ProcessImage&, pid_t, const user_registers&,
-                                               std::span<const std::byte>) override {
+                                               const UserCopy&) override {
     return std::nullopt;
   }
   std::optional<ResolvedStack> read_recorded_stack(const ProcessImage&, pid_t,

@@ -38,16 +38,18 @@ Resolver::Resolver(ProcessImages& images, Options options)
     options_.read_kernel_symbols = [] { return KernelSymbols::read(); };
 }
 
-ResolvedStack Resolver::user_stack(pid_t pid, const user_registers& registers,
-                                   std::span<const std::byte> copy, KernelTime at) {
+ResolvedStack Resolver::user_stack(pid_t pid, const user_registers& registers, const UserCopy& from,
+                                   KernelTime at) {
   const auto image = images_.image_of(pid, at);
   if (!image) {
     ++cost_.unknown_processes;
     return counted(without_names(nullptr, std::span(&registers.rip, 1), StackEnd::no_process));
   }
-  copy = copy.first(std::min(copy.size(), max_copy_bytes));
-  if (options_.remember_frames)
-    if (auto known = known_.find(image->id(), registers, copy)) {
+  UserCopy copy = from;
+  copy.stack = copy.stack.first(std::min(copy.stack.size(), max_copy_bytes));
+  const bool is_native = copy.python.empty();
+  if (options_.remember_frames && is_native)
+    if (auto known = known_.find(image->id(), registers, copy.stack)) {
       ++cost_.from_cache;
       return counted(std::move(*known));
     }
@@ -57,8 +59,19 @@ ResolvedStack Resolver::user_stack(pid_t pid, const user_registers& registers,
     return counted(without_names(image.get(), std::span(&registers.rip, 1), StackEnd::failed));
   }
   complete(*image, *stack);
-  if (options_.remember_frames) known_.learn(image->id(), registers, *stack);
+  if (options_.remember_frames && is_native) known_.learn(image->id(), registers, *stack);
   return counted(std::move(*stack));
+}
+
+FoundPython Resolver::python_of(pid_t pid) {
+  const auto image = images_.image_of(pid);
+  if (!image || !options_.names || std::ranges::none_of(image->entries(), [](const auto& entry) {
+        return may_be_python(entry.mapping);
+      }))
+    return {};
+  const auto found = read_python(*image, pid);
+  cost_.failed += !found;
+  return found.value_or(FoundPython{.support = PythonSupport::unreadable});
 }
 
 ResolvedStack Resolver::raw_user_stack(pid_t pid, std::span<const std::uint64_t> addresses,

@@ -14,8 +14,10 @@
 
 #include "base/time.h"
 #include "bpf/span.h"
+#include "core/user_copy.h"
 #include "resolve/known_frames.h"
 #include "resolve/process_images.h"
+#include "resolve/python_layout.h"
 #include "resolve/resolved_stack.h"
 #include "symbols/kernel_symbols.h"
 
@@ -54,10 +56,12 @@ class Resolver {
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
 
-  /// `copy` is user memory from registers.rsp - USER_RED_ZONE upwards, as in a span_record. `at` is
-  /// the time of the copy: the process may have executed another program since.
-  ResolvedStack user_stack(pid_t pid, const user_registers& registers,
-                           std::span<const std::byte> copy, KernelTime at = ProcessImages::latest);
+  /// `at` is the time of the copy: the process may have executed another program since. With
+  /// Python's frames, those replace the frames of the interpreter, if names are wanted.
+  ResolvedStack user_stack(pid_t pid, const user_registers& registers, const UserCopy& copy,
+                           KernelTime at = ProcessImages::latest);
+  /// The interpreter of Python in the process, as it is now: none if no mapping looks like one.
+  FoundPython python_of(pid_t pid);
   /// Addresses found through frame pointers: an instruction, then return addresses.
   ResolvedStack raw_user_stack(pid_t pid, std::span<const std::uint64_t> addresses,
                                KernelTime at = ProcessImages::latest);
@@ -85,7 +89,8 @@ class Resolver {
   /// Nothing on failure. `pid` is a process with this image.
   virtual std::optional<ResolvedStack> read_user_stack(const ProcessImage& image, pid_t pid,
                                                        const user_registers& registers,
-                                                       std::span<const std::byte> copy) = 0;
+                                                       const UserCopy& copy) = 0;
+  virtual std::optional<FoundPython> read_python(const ProcessImage& image, pid_t pid) = 0;
   virtual std::optional<ResolvedStack> read_recorded_stack(
       const ProcessImage& image, pid_t pid, std::span<const std::uint64_t> addresses) = 0;
 

@@ -27,6 +27,12 @@ Fd as_file(std::span<const std::byte> bytes) {
   return file;
 }
 
+template <typename Answer>
+std::optional<ResolvedStack> stack_of(std::optional<Answer> answer) {
+  if (!answer) return std::nullopt;
+  return std::move(answer->stack);
+}
+
 }  // namespace
 
 SandboxedResolver::SandboxedResolver(ProcessImages& images, const Options& options,
@@ -73,31 +79,39 @@ void SandboxedResolver::end_child(Outcome outcome) {
 std::optional<ResolvedStack> SandboxedResolver::read_user_stack(const ProcessImage& image,
                                                                 pid_t pid,
                                                                 const user_registers& registers,
-                                                                std::span<const std::byte> copy) {
-  return ask(image, pid,
-             message::encode(
-                 message::UserStack{.space = image.id(), .registers = registers, .copy = copy}));
+                                                                const UserCopy& copy) {
+  return stack_of(ask(image, pid,
+                      message::encode(message::UserStack{
+                          .space = image.id(), .registers = registers, .copy = copy})));
+}
+
+std::optional<FoundPython> SandboxedResolver::read_python(const ProcessImage& image, pid_t pid) {
+  auto answer = ask(image, pid, message::encode(message::PythonOf{.space = image.id()}));
+  if (!answer) return std::nullopt;
+  return FoundPython{.support = answer->python.support,
+                     .layout = {.runtime = answer->python.runtime}};
 }
 
 std::optional<ResolvedStack> SandboxedResolver::read_recorded_stack(
     const ProcessImage& image, pid_t pid, std::span<const std::uint64_t> addresses) {
-  return ask(image, pid,
-             message::encode(message::RecordedStack{
-                 .space = image.id(), .addresses = {addresses.begin(), addresses.end()}}));
+  return stack_of(
+      ask(image, pid,
+          message::encode(message::RecordedStack{
+              .space = image.id(), .addresses = {addresses.begin(), addresses.end()}})));
 }
 
 // A child that died may have been killed from outside, so one more attempt; none after a timeout.
-std::optional<ResolvedStack> SandboxedResolver::ask(const ProcessImage& image, pid_t pid,
-                                                    std::span<const std::byte> request) {
+std::optional<SandboxedResolver::Answer> SandboxedResolver::ask(
+    const ProcessImage& image, pid_t pid, std::span<const std::byte> request) {
   files_.set_process(&image, pid);
   for (int attempt = 0; attempt < 2; ++attempt) {
     const auto blamed = blamed_pids_.find(pid);
     if (blamed != blamed_pids_.end() && blamed->second >= refused_pid) return std::nullopt;
     if (!start()) return std::nullopt;
     last_file_.reset();
-    ResolvedStack stack;
-    const Outcome outcome = exchange(image, request, stack);
-    if (outcome == Outcome::done) return stack;
+    Answer answer;
+    const Outcome outcome = exchange(image, request, answer);
+    if (outcome == Outcome::done) return answer;
     end_child(outcome);
     blame(pid, outcome);
     if (outcome == Outcome::timed_out) break;
@@ -120,7 +134,7 @@ void SandboxedResolver::blame(pid_t pid, Outcome outcome) {
 
 SandboxedResolver::Outcome SandboxedResolver::exchange(const ProcessImage& image,
                                                        std::span<const std::byte> request,
-                                                       ResolvedStack& stack) {
+                                                       Answer& to) {
   const KernelTime deadline = KernelClock::now() + sandbox_.patience;
   Outcome outcome = Outcome::unknown_space;
   for (int attempt = 0; attempt < 2 && outcome == Outcome::unknown_space; ++attempt) {
@@ -131,7 +145,7 @@ SandboxedResolver::Outcome SandboxedResolver::exchange(const ProcessImage& image
     const auto sent = child_.send(request, {}, deadline);
     if (sent == PacketSocket::Result::timed_out) return Outcome::timed_out;
     if (sent != PacketSocket::Result::done) return Outcome::died;
-    outcome = receive_stack(image, stack, deadline);
+    outcome = receive_answer(image, to, deadline);
     if (outcome == Outcome::unknown_space) sent_spaces_.erase(image.id());  // forgotten there
   }
   return outcome == Outcome::unknown_space ? Outcome::died : outcome;
@@ -152,9 +166,9 @@ SandboxedResolver::Outcome SandboxedResolver::send_space(const ProcessImage& ima
   return Outcome::done;
 }
 
-SandboxedResolver::Outcome SandboxedResolver::receive_stack(const ProcessImage& image,
-                                                            ResolvedStack& stack,
-                                                            KernelTime deadline) {
+SandboxedResolver::Outcome SandboxedResolver::receive_answer(const ProcessImage& image, Answer& to,
+                                                             KernelTime deadline) {
+  ResolvedStack& stack = to.stack;
   unsigned files = 0;
   while (true) {
     const auto received =
@@ -173,6 +187,10 @@ SandboxedResolver::Outcome SandboxedResolver::receive_stack(const ProcessImage& 
       if (files > max_files_of_stack || !answer(std::move(file), owner, deadline))
         return Outcome::died;
       continue;
+    }
+    if (const auto* python = std::get_if<message::Python>(&*packet)) {
+      to.python = *python;
+      return Outcome::done;
     }
     auto& part = std::get<message::Frames>(*packet);
     if (part.status == message::Frames::Status::unknown_space) return Outcome::unknown_space;
@@ -211,6 +229,8 @@ Fd SandboxedResolver::wanted_file(const ProcessImage& image, const message::Want
       return entry && entry->mapping.path == "[vdso]" ? as_file(files_.vdso(entry->mapping)) : Fd();
     case What::debug_file:
       return files_.debug_file(wanted.path);
+    case What::memory:
+      return files_.memory();
     case What::perf_map: {
       PerfMap::File file = files_.perf_map();
       owner = file.owner;
@@ -223,11 +243,11 @@ Fd SandboxedResolver::wanted_file(const ProcessImage& image, const message::Want
 bool SandboxedResolver::probe(std::uint32_t what) {
   if (!start()) return false;
   const KernelTime deadline = KernelClock::now() + sandbox_.patience;
-  ResolvedStack stack;
+  Answer answer;
   Outcome outcome = Outcome::died;
   if (child_.send(message::encode(message::Probe{.what = what}), {}, deadline) ==
       PacketSocket::Result::done)
-    outcome = receive_stack(ProcessImage(0), stack, deadline);
+    outcome = receive_answer(ProcessImage(0), answer, deadline);
   if (outcome != Outcome::done) end_child(outcome);
   return outcome == Outcome::done;
 }

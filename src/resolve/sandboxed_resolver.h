@@ -57,19 +57,24 @@ class SandboxedResolver : public Resolver {
 
  private:
   enum class Outcome { done, unknown_space, died, timed_out };
+  struct Answer {
+    ResolvedStack stack;
+    resolve_message::Python python{};
+  };
 
   std::optional<ResolvedStack> read_user_stack(const ProcessImage& image, pid_t pid,
                                                const user_registers& registers,
-                                               std::span<const std::byte> copy) override;
+                                               const UserCopy& copy) override;
   std::optional<ResolvedStack> read_recorded_stack(
       const ProcessImage& image, pid_t pid, std::span<const std::uint64_t> addresses) override;
 
-  std::optional<ResolvedStack> ask(const ProcessImage& image, pid_t pid,
-                                   std::span<const std::byte> request);
-  Outcome exchange(const ProcessImage& image, std::span<const std::byte> request,
-                   ResolvedStack& stack);
+  std::optional<FoundPython> read_python(const ProcessImage& image, pid_t pid) override;
+
+  std::optional<Answer> ask(const ProcessImage& image, pid_t pid,
+                            std::span<const std::byte> request);
+  Outcome exchange(const ProcessImage& image, std::span<const std::byte> request, Answer& to);
   Outcome send_space(const ProcessImage& image, KernelTime deadline);
-  Outcome receive_stack(const ProcessImage& image, ResolvedStack& stack, KernelTime deadline);
+  Outcome receive_answer(const ProcessImage& image, Answer& to, KernelTime deadline);
   bool answer(Fd file, std::uint32_t owner, KernelTime deadline);
   Fd wanted_file(const ProcessImage& image, const resolve_message::Wanted& wanted,
                  std::uint32_t& owner);

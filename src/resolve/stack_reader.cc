@@ -132,11 +132,12 @@ StackReader::Space* StackReader::used(std::uint64_t id) {
 
 std::optional<ResolvedStack> StackReader::user_stack(std::uint64_t id,
                                                      const user_registers& registers,
-                                                     std::span<const std::byte> copy) {
+                                                     const UserCopy& copy) {
   Space* space = used(id);
   if (!space) return std::nullopt;
   line_reader_.begin_stack();
-  const UnwoundStack unwound = unwinder_.unwind(space->addresses, snapshot_of(registers, copy));
+  const UnwoundStack unwound =
+      unwinder_.unwind(space->addresses, snapshot_of(registers, copy.stack));
   ResolvedStack stack{.end = end_of(unwound.end.reason)};
   if (stack.end == StackEnd::no_cfi) stack.end_module = cut(printable(unwound.end.module));
   for (const UnwoundFrame& from : unwound.frames) {
@@ -151,8 +152,32 @@ std::optional<ResolvedStack> StackReader::user_stack(std::uint64_t id,
   if (options_.names) {
     name_called(*space, stack);
     name_thread_start(stack);
+    if (!copy.python.empty())
+      merge_python(stack, python_.calls(copy.python, {.memory = [&] { return files_.memory(); },
+                                                      .find =
+                                                          [&](const ReadMemory& memory) {
+                                                            return find_python_in(*space, memory);
+                                                          }}));
   }
   return stack;
+}
+
+FoundPython StackReader::python_of(std::uint64_t id) {
+  const Space* space = used(id);
+  if (!space) return {};
+  const Fd memory = files_.memory();
+  if (!memory) return {.support = PythonSupport::unreadable};
+  return find_python_in(*space, memory_reader(memory));
+}
+
+FoundPython StackReader::find_python_in(const Space& space, const ReadMemory& memory) {
+  FoundPython found;
+  for (const Mapping& mapping : space.process.maps().all()) {
+    if (!may_be_python(mapping)) continue;
+    found = find_python(mapping, FileBytes(files_.mapped_file(mapping)), memory);
+    if (found.support != PythonSupport::none) break;
+  }
+  return found;
 }
 
 /// Names a frame after the function in the caller's call instruction. An exported function that

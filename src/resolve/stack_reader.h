@@ -11,8 +11,10 @@
 
 #include "base/time.h"
 #include "bpf/span.h"
+#include "core/user_copy.h"
 #include "resolve/file_source.h"
 #include "resolve/line_reader.h"
+#include "resolve/python_frames.h"
 #include "resolve/resolved_stack.h"
 #include "symbols/symbolizer.h"
 #include "unwind/unwinder.h"
@@ -58,11 +60,14 @@ class StackReader {
 
   /// Nothing if the space is unknown: an added space may be forgotten at any time. `copy` is user
   /// memory from registers.rsp - USER_RED_ZONE upwards.
+  /// With Python's frames, those replace the frames of the interpreter.
   std::optional<ResolvedStack> user_stack(std::uint64_t space, const user_registers& registers,
-                                          std::span<const std::byte> copy);
+                                          const UserCopy& copy);
   /// The first address is an instruction, the others are return addresses.
   std::optional<ResolvedStack> recorded_stack(std::uint64_t space,
                                               std::span<const std::uint64_t> addresses);
+  /// Looks for the interpreter of Python in a known space.
+  FoundPython python_of(std::uint64_t space);
 
  private:
   struct Place {
@@ -106,12 +111,14 @@ class StackReader {
   void name_called(Space& space, ResolvedStack& stack);
   const std::string& called_before(Space& space, std::uint64_t return_address);
   void add(Space& space, ResolvedStack& stack, std::uint64_t address, AddressKind kind);
+  FoundPython find_python_in(const Space& space, const ReadMemory& memory);
 
   Options options_;
   FileSource& files_;
   Symbolizer symbolizer_;
   Unwinder unwinder_;
   LineReader line_reader_;
+  PythonFrames python_;
   std::unordered_map<std::uint64_t, Space> spaces_;
   std::list<std::uint64_t> order_;  // most recently used first
   std::size_t mappings_ = 0, frame_bytes_ = 0, perf_map_bytes_ = 0;

@@ -66,6 +66,7 @@ class FilesOfParent : public FileSource {
     return file.read(0, file.size(), longest_vdso).value_or(std::vector<std::byte>());
   }
   PerfMap::File perf_map() override { return ask({.what = Wanted::What::perf_map}); }
+  Fd memory() override { return ask({.what = Wanted::What::memory}).fd; }
 
  private:
   using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint64_t, std::string>;
@@ -133,6 +134,12 @@ class Worker {
   void handle(const message::RecordedStack& request) {
     if (!use(request.space)) return;
     answer(reader_.recorded_stack(request.space, request.addresses));
+  }
+  void handle(const message::PythonOf& request) {
+    if (!use(request.space)) return;
+    const FoundPython found = reader_.python_of(request.space);
+    send(message::encode(
+        message::Python{.support = found.support, .runtime = found.layout.runtime}));
   }
   void handle(const message::File&) { throw Wrong(); }
   void handle(const message::Probe& request) {

@@ -178,7 +178,7 @@ std::string user_path(const Stack& stack) {
     // Of the C library's functions, the called one says what for; the others say how.
     const bool is_internal = std::exchange(in_c_library, is_of_c_library(*frame)) && in_c_library;
     if (!is_inlined_library(*frame) && !is_internal)
-      steps.push_back({to_text(*frame), frame->is_jit});
+      steps.push_back({to_text(*frame), is_of_runtime(*frame)});
     if (frame->follows_gap) steps.push_back({std::string(left_out)});
   }
   return path_text(steps) + place_text(stack);

@@ -6,10 +6,15 @@
 #include <vector>
 
 #include "base/time.h"
+#include "bpf/python.h"
 #include "core/record.h"
 #include "core/session_info.h"
 
 namespace overdue {
+
+/// Makes BPF programs follow the frames of the interpreter of Python in `program`.
+using LearnPython =
+    std::function<void(const python_program& program, const python_runtime& runtime)>;
 
 /// Receives the records of a session. One thread makes all calls.
 class MeasureListener {
@@ -18,6 +23,8 @@ class MeasureListener {
   /// Everything is attached, and the program is ready to run: files may be overwritten from now on.
   virtual void begin(const SessionInfo&) = 0;
   virtual void record(const Record&) = 0;
+  /// Called before begin(), if stacks may have frames of Python code.
+  virtual void take_python(const LearnPython& /*learn*/) {}
   /// `meanwhile` must be called every few ms while the listener waits for another process: the
   /// kernel's records do not wait. Called before anything else; with an empty function after
   /// everything else.

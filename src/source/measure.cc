@@ -32,8 +32,9 @@ constexpr std::chrono::seconds collect_at_least_every{30};  // far below what fi
 /// BPF programs, attached for a target, with the probe set of a command.
 class BpfSource final : public Source {
  public:
-  BpfSource(const MeasureRequest& request, const Kernel& kernel, ProbeSet& probe_set)
-      : request_(request), kernel_(kernel), probe_set_(probe_set) {}
+  BpfSource(const MeasureRequest& request, const Kernel& kernel, ProbeSet& probe_set,
+            MeasureListener& listener)
+      : request_(request), kernel_(kernel), probe_set_(probe_set), listener_(listener) {}
   ~BpfSource() override;
   BpfSource(const BpfSource&) = delete;
   BpfSource& operator=(const BpfSource&) = delete;
@@ -69,6 +70,7 @@ class BpfSource final : public Source {
   const MeasureRequest& request_;
   const Kernel& kernel_;
   ProbeSet& probe_set_;
+  MeasureListener& listener_;
   ResolvedTarget target_;
   const SpawnedProgram* program_ = nullptr;
   std::unique_ptr<Session> session_;
@@ -149,6 +151,10 @@ SessionInfo BpfSource::describe() {
 SessionInfo BpfSource::start(const SpawnedProgram* program) {
   program_ = program;
   attach_or_explain();
+  if (kernel_.python_frames().yes)
+    listener_.take_python([this](const python_program& of, const python_runtime& runtime) {
+      if (session_) session_->membership().add_python(of, runtime);
+    });
   described_ = describe();
   listen_for_requests();
   session_->arm();
@@ -312,7 +318,7 @@ RunRequest run_request(const MeasureRequest& request) {
 
 int measure(const MeasureRequest& request, const Kernel& kernel, ProbeSet& probe_set,
             MeasureListener& listener) {
-  BpfSource source(request, kernel, probe_set);
+  BpfSource source(request, kernel, probe_set, listener);
   return run_session(run_request(request), source, listener);
 }
 

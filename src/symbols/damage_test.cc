@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <fstream>
 
 #include "symbols/elf_symbols.h"
+#include "symbols/elf_values.h"
 #include "symbols/test_support.h"
 
 namespace overdue {
@@ -30,6 +32,10 @@ void read(std::span<const std::byte> bytes) {
     symbols.file_offset_of(offset);
   }
   EXPECT_LT(symbols.memory_bytes(), 16u << 20);
+  constexpr std::array<std::string_view, 2> names = {"_start", "no_such_function"};
+  const FileBytes file(bytes);
+  const auto image = ElfImage::read(file);
+  EXPECT_TRUE(!image || elf_values(*image, names).size() <= names.size());
 }
 
 class Damage : public testing::TestWithParam<const char*> {};

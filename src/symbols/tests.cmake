@@ -59,7 +59,7 @@ add_custom_target(symbols_fixtures DEPENDS ${fixture_files})
 
 overdue_test(symbols_test LABEL unit TIMEOUT 300
   SOURCES
-    damage_test.cc debug_file_test.cc demangle_test.cc elf_events_test.cc elf_image_test.cc elf_symbols_test.cc kernel_symbols_test.cc
+    damage_test.cc debug_file_test.cc demangle_test.cc elf_events_test.cc elf_image_test.cc elf_symbols_test.cc elf_values_test.cc kernel_symbols_test.cc
     lines_test.cc oracle_test.cc
     perf_map_test.cc process_maps_test.cc symbol_table_test.cc symbolizer_test.cc
   LINK symbols)

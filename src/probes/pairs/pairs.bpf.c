@@ -49,7 +49,8 @@ struct {
 struct pair_scratch {
   struct span_record span;
   struct user_registers registers;
-  u8 stack[USER_STACK_ROOM];
+  u8 stack[USER_STACK_ROOM + PYTHON_ROOM];
+  struct python_scratch python;
   u64 is_taken;
 };
 
@@ -190,8 +191,10 @@ static __always_inline u32 copy_user_side(struct pair_scratch* scratch, struct t
   copy_registers(&scratch->registers, regs);
   u32 bytes = copy_user_stack(scratch->stack, regs->sp, user_stack_bytes, &span->flags);
   u32 size = sizeof(*span) + sizeof(struct user_registers) + bytes;
-  span->flags |= SPAN_HAS_USER_STACK;
   span->user_bytes = bytes;
+  size += append_python(scratch->stack, &span->user_bytes, USER_STACK_ROOM, &scratch->python,
+                        &span->flags);
+  span->flags |= SPAN_HAS_USER_STACK;
   span->header.size = size;
   return size;
 }

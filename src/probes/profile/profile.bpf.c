@@ -21,7 +21,8 @@ struct {
 
 struct profile_scratch {
   struct profile_sample sample;
-  u8 stacks[KERNEL_STACK_BYTES + sizeof(struct user_registers) + USER_STACK_ROOM];
+  u8 stacks[KERNEL_STACK_BYTES + sizeof(struct user_registers) + USER_STACK_ROOM + PYTHON_ROOM];
+  struct python_scratch python;
 };
 
 /* One per CPU: the event of a CPU does not interrupt itself. Not a per-CPU array, whose values must
@@ -45,9 +46,11 @@ static __always_inline u32 fill_user_side(struct profile_scratch* scratch, u32 k
   copy_registers((struct user_registers*)user, regs);
   u32 bytes =
       copy_user_stack(user + sizeof(struct user_registers), regs->sp, user_stack_bytes, &flags);
-  scratch->sample.flags = flags;
   scratch->sample.user_bytes = bytes;
-  return sizeof(struct user_registers) + bytes;
+  u32 python = append_python(user + sizeof(struct user_registers), &scratch->sample.user_bytes,
+                             USER_STACK_ROOM, &scratch->python, &flags);
+  scratch->sample.flags = flags;
+  return sizeof(struct user_registers) + bytes + python;
 }
 
 static __always_inline void fill_sample(struct profile_sample* sample, struct task_struct* task,
@@ -76,7 +79,7 @@ static __always_inline void emit_sample(void* ctx, struct task_struct* task,
   size += fill_user_side(scratch, kernel_bytes, task);
   scratch->sample.header.size = size;
   barrier_var(size);
-  if (size > sizeof(*scratch)) return;
+  if (size > offsetof(struct profile_scratch, python)) return;
   if (bpf_ringbuf_output(ring, scratch, size, BPF_RB_NO_WAKEUP)) count(COUNTER_RING_FULL, 1);
 }
 

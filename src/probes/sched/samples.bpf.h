@@ -13,10 +13,13 @@
 const volatile u32 own_pid;      /* Overdue itself is neither recorded nor sampled */
 const volatile u32 sample_bytes; /* bytes of a user stack to copy; 0: no samples */
 
+#define SAMPLE_STACK_ROOM (SAMPLE_STACK_MAX + 4096) /* what copy_user_stack() writes to */
+
 struct sample_scratch {
   struct cpu_sample fixed;
   struct user_registers registers;
-  u8 stack[SAMPLE_STACK_MAX + 4096]; /* what copy_user_stack() writes to */
+  u8 stack[SAMPLE_STACK_ROOM + PYTHON_ROOM];
+  struct python_scratch python;
 };
 
 /* One per CPU: ticks and wake-ups do not interrupt one another. */
@@ -35,9 +38,11 @@ static __always_inline u32 fill_user_side(struct sample_scratch* scratch,
   u16 flags = SPAN_HAS_USER_STACK;
   copy_registers(&scratch->registers, regs);
   u32 bytes = copy_user_stack(scratch->stack, regs->sp, sample_bytes, &flags);
-  fixed->flags = flags;
   fixed->user_bytes = bytes;
-  return sizeof(struct user_registers) + bytes;
+  u32 python = append_python(scratch->stack, &fixed->user_bytes, SAMPLE_STACK_ROOM,
+                             &scratch->python, &flags);
+  fixed->flags = flags;
+  return sizeof(struct user_registers) + bytes + python;
 }
 
 #define SAMPLED_AFTER_NS 1000000
@@ -59,7 +64,7 @@ static __noinline int sample_thread(void* ctx, u64 time_ns, u16 reason) {
   u32 size = sizeof(*fixed) + fill_user_side(scratch, task);
   fixed->header.size = size;
   barrier_var(size);
-  if (size > sizeof(*scratch)) return 0;
+  if (size > offsetof(struct sample_scratch, python)) return 0;
   if (bpf_ringbuf_output(ring, scratch, size, BPF_RB_NO_WAKEUP)) count(COUNTER_RING_FULL, 1);
   return 0;
 }

@@ -19,7 +19,8 @@ enum deferral {
 struct stack_scratch {
   struct wait_stack fixed;
   struct user_registers registers;
-  u8 stack[USER_STACK_ROOM];
+  u8 stack[USER_STACK_ROOM + PYTHON_ROOM];
+  struct python_scratch python;
 };
 
 /* One per CPU: a thread is not preempted while it copies. Not a per-CPU array, whose values must be
@@ -102,12 +103,14 @@ static __noinline int copy_deferred_stack(struct task_struct* task, struct threa
     u32 bytes = copy_user_stack(scratch->stack, regs->sp, user_stack_bytes, &flags);
     fixed->user_bytes = bytes;
     size += sizeof(struct user_registers) + bytes;
+    size += append_python(scratch->stack, &fixed->user_bytes, USER_STACK_ROOM, &scratch->python,
+                          &flags);
     flags |= SPAN_HAS_USER_STACK;
   }
   fixed->flags = flags;
   fixed->header.size = size;
   barrier_var(size);
-  if (size > sizeof(*scratch)) return 0;
+  if (size > offsetof(struct stack_scratch, python)) return 0;
   if (bpf_ringbuf_output(ring, scratch, size, BPF_RB_NO_WAKEUP)) count(COUNTER_RING_FULL, 1);
   return 0;
 }

@@ -24,7 +24,8 @@ struct stall_scratch {
   struct call_object object;
   struct span_record span;
   struct user_registers registers;
-  u8 stack[USER_STACK_ROOM];
+  u8 stack[USER_STACK_ROOM + PYTHON_ROOM];
+  struct python_scratch python;
 };
 
 /* One per CPU: programs at system calls do not preempt each other. Not a per-CPU array, whose
@@ -164,6 +165,9 @@ static __always_inline void add_user_side(struct stall_scratch* scratch) {
   scratch->span.user_bytes = copy_user_stack(scratch->stack, scratch->registers.rsp,
                                              user_stack_bytes, &scratch->span.flags);
   scratch->span.header.size += sizeof(struct user_registers) + scratch->span.user_bytes;
+  scratch->span.header.size +=
+      append_python(scratch->stack, &scratch->span.user_bytes, USER_STACK_ROOM, &scratch->python,
+                    &scratch->span.flags);
 }
 
 enum timed_call {
@@ -246,7 +250,7 @@ static __always_inline void fill_span(struct span_record* span, struct task_stru
 static __always_inline int send_span(struct stall_scratch* scratch, void* ring) {
   u32 size = scratch->span.header.size;
   barrier_var(size);
-  if (size > sizeof(*scratch) - sizeof(scratch->object)) return 0;
+  if (size > offsetof(struct stall_scratch, python) - sizeof(scratch->object)) return 0;
   if (bpf_ringbuf_output(ring, &scratch->span, size, BPF_RB_NO_WAKEUP)) count(COUNTER_RING_FULL, 1);
   return 0;
 }

@@ -30,8 +30,7 @@ class FakeNamer final : public StackNamer {
                        .is_kernel = true});
     return stack;
   }
-  UserStack user_stack(std::uint32_t, const user_registers&, std::span<const std::byte>,
-                       KernelTime) override {
+  UserStack user_stack(std::uint32_t, const user_registers&, const UserCopy&, KernelTime) override {
     return {};
   }
 };

@@ -32,8 +32,7 @@ StackNamer::UserStack user_stack_of(const Record& record, std::size_t kernel_fra
   const std::size_t registers_at = sizeof sample + sizeof(std::uint64_t) * kernel_frames;
   const std::size_t copy_at = registers_at + (is_named ? 0 : sizeof(user_registers));
   if (record.bytes.size() < copy_at) return {};
-  const auto copy = record.bytes.subspan(
-      copy_at, std::min<std::size_t>(sample.user_bytes, record.bytes.size() - copy_at));
+  const UserCopy copy = user_copy_at(record.bytes, copy_at, sample.flags, sample.user_bytes);
   const auto registers = is_named ? user_registers{} : record.at<user_registers>(registers_at);
   return namer.user_stack(sample.header.pid, registers, copy,
                           KernelTime(Duration(sample.header.time_ns)));

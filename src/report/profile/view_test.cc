@@ -32,9 +32,9 @@ class Namer final : public StackNamer {
                        .is_kernel = true});
     return stack;
   }
-  UserStack user_stack(std::uint32_t, const user_registers& registers,
-                       std::span<const std::byte> copy, KernelTime) override {
-    return {.frames = {{.name = "copy_of_" + std::to_string(copy.size()), .module = "/bin/x"},
+  UserStack user_stack(std::uint32_t, const user_registers& registers, const UserCopy& copy,
+                       KernelTime) override {
+    return {.frames = {{.name = "copy_of_" + std::to_string(copy.stack.size()), .module = "/bin/x"},
                        {.name = "rip_" + std::to_string(registers.rip), .module = "/bin/x"}},
             .end = {}};
   }

@@ -28,8 +28,7 @@ class WithoutUserStacks final : public StackNamer {
   Stack kernel_stack(std::span<const std::uint64_t> addresses) override {
     return namer_.kernel_stack(addresses);
   }
-  UserStack user_stack(std::uint32_t, const user_registers&, std::span<const std::byte>,
-                       KernelTime) override {
+  UserStack user_stack(std::uint32_t, const user_registers&, const UserCopy&, KernelTime) override {
     return {};
   }
   std::string thread_name(std::uint32_t pid, std::uint32_t tid) override {
@@ -258,7 +257,7 @@ bool StallView::is_news(Finding& finding) {
 void StallView::name_call(const RawStall& stall, Finding& finding) const {
   const auto nr = static_cast<u32>(stall.span.subject);
   finding.name = syscall_name(ABI_NATIVE, nr, info_.names);
-  if (!stall.call && !stall.user_stack.empty()) {
+  if (!stall.call && !stall.user_stack.stack.empty()) {
     syscall_call call{};
     call.header = stall.span.header;
     call.header.size = sizeof call;

@@ -37,7 +37,7 @@ class FakeNamer final : public StackNamer {
                                               : "futex_wait"});
     return stack;
   }
-  UserStack user_stack(std::uint32_t pid, const user_registers&, std::span<const std::byte>,
+  UserStack user_stack(std::uint32_t pid, const user_registers&, const UserCopy&,
                        KernelTime) override {
     return {.frames = {{.name = "fsync"},
                        {.name = pid == 1 ? "db::commit(int)" : "roll_back"},

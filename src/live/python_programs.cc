@@ -1,0 +1,109 @@
+#include "live/python_programs.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/thread_rights.h"
+#include "sinks/text_format.h"
+#include "target/proc.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t max_seen = 65536;
+
+std::optional<python_program> program_of(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid), std::ios::binary);
+  std::string text;
+  std::getline(file, text, '\0');
+  return program_in_stat(text);
+}
+
+bool has_name_of_python(std::string_view path) {
+  return may_be_python({.inode = 1, .path = path});
+}
+
+}  // namespace
+
+std::optional<python_program> program_in_stat(std::string_view text) {
+  constexpr std::size_t start_code = 23, end_code = 24, start_stack = 25;  // behind the name
+  const std::size_t name_end = text.rfind(") ");
+  if (name_end == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(name_end + 2);
+  std::uint64_t values[start_stack + 1]{};
+  for (std::size_t i = 0; i <= start_stack; ++i) {
+    const std::size_t size = std::min(text.find(' '), text.size());
+    std::from_chars(text.data(), text.data() + size, values[i]);
+    text.remove_prefix(std::min(size + 1, text.size()));
+  }
+  if (values[start_code] <= 1 || values[start_stack] == 0) return std::nullopt;
+  return python_program{.start_code = values[start_code],
+                        .end_code = values[end_code],
+                        .start_stack = values[start_stack]};
+}
+
+void PythonPrograms::note_target(const std::vector<std::uint32_t>& pids) {
+  if (!learn_) return;
+  for (const std::uint32_t pid : pids) new_.insert(static_cast<pid_t>(pid));
+  if (!pids.empty()) return;
+  const ReadRights rights;
+  for (const std::uint32_t pid : Proc().processes()) {
+    std::error_code error;
+    const auto program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), error);
+    if (!error && has_name_of_python(program.native())) new_.insert(static_cast<pid_t>(pid));
+  }
+}
+
+void PythonPrograms::note(const ProcessEvent& event) {
+  if (!learn_) return;
+  if (event.kind == ProcessEvent::Kind::exec) seen_.erase(event.pid);
+  if (event.kind == ProcessEvent::Kind::mapping && event.is_executable &&
+      has_name_of_python(event.text))
+    new_.insert(event.pid);
+}
+
+void PythonPrograms::look_at_new(Resolver& resolver) {
+  for (const pid_t pid : std::exchange(new_, {})) look(pid, resolver);
+}
+
+void PythonPrograms::look_at(pid_t pid, Resolver& resolver) {
+  if (learn_ && !seen_.contains(pid)) look(pid, resolver);
+}
+
+void PythonPrograms::look(pid_t pid, Resolver& resolver) {
+  if (seen_.size() >= max_seen) seen_.clear();
+  seen_.insert(pid);
+  const auto before = program_of(pid);
+  const FoundPython found = resolver.python_of(pid);
+  if (found.support == PythonSupport::none) return;
+  const auto program = program_of(pid);
+  if (!before) return;  // it has ended
+  unknown_versions_ += found.support == PythonSupport::version;
+  free_threaded_ += found.support == PythonSupport::free_threaded;
+  unreadable_ += found.support == PythonSupport::unreadable && program;
+  const bool is_same = program && program->start_code == before->start_code &&
+                       program->end_code == before->end_code &&
+                       program->start_stack == before->start_stack;
+  if (found.support == PythonSupport::yes && is_same) learn_(*program, found.layout.runtime);
+}
+
+std::vector<std::string> PythonPrograms::notes() const {
+  std::vector<std::string> notes;
+  const auto add = [&](std::uint64_t count, std::string_view why) {
+    if (count > 0)
+      notes.push_back(fmt::format("programs without Python functions in their stacks, {}: {}", why,
+                                  grouped(count)));
+  };
+  add(unknown_versions_, "of a version of CPython that Overdue does not know");
+  add(free_threaded_, "of free-threaded CPython");
+  add(unreadable_, "because their memory cannot be read");
+  return notes;
+}
+
+}  // namespace overdue
