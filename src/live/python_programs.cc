@@ -100,7 +100,7 @@ std::vector<std::string> PythonPrograms::notes() const {
       notes.push_back(fmt::format("programs without Python functions in their stacks, {}: {}", why,
                                   grouped(count)));
   };
-  add(unknown_versions_, "of a version of CPython that Overdue does not know");
+  add(unknown_versions_, "of a CPython that Overdue cannot read");
   add(free_threaded_, "of free-threaded CPython");
   add(unreadable_, "because their memory cannot be read");
   return notes;
