@@ -128,7 +128,7 @@ class Cost(unittest.TestCase):
                     ours, theirs = receipt["probe_ns"] / receipt["probe_runs"], ns / runs
                     error = receipt["probe_error_ns"] / receipt["probe_runs"]
                     print(f"{title}: {ours:.0f} ns a run, give or take {error:.0f}; by the kernel {theirs:.0f} ns")
-                    self.assertGreater(receipt["probe_runs"], 1.1 * runs, "also what the kernel did not measure")
+                    self.assertGreater(receipt["probe_runs"], runs, "also what the kernel did not measure")
                     self.assertGreater(receipt["probe_error_ns"], 0)
                     apart.append(abs(ours - theirs) - (0.4 * theirs + error + READING_NS))
                 self.assertLess(min(apart), 0)
