@@ -61,15 +61,15 @@ std::string all_is_well(const WhyFigures& figures, const WhyFindings& found) {
 
 std::string verdict_of(const WhyFigures& figures, const WhyFindings& found) {
   if (figures.groups.empty()) return "No thread of the target ran.";
-  const std::string others = perhaps_for_work(figures) + sleeps_text(figures, found.info);
-  if (figures.causes.empty()) return all_is_well(figures, found) + others;
+  const std::string besides = perhaps_for_work(figures) + sleeps_text(figures, found.info);
+  if (figures.causes.empty()) return all_is_well(figures, found) + besides;
   const WhyCause& first = figures.causes.front();
   std::string who = first.who.empty() ? "" : shown_name(first.who.front());
   if (first.who.size() > 1) who += fmt::format(" and {}", counted(first.who.size() - 1, "other"));
   return fmt::format("{}: {}; {} % of all late time.", who,
                      fmt::format("{} {}", duration_text(first.total_ns), first.cause),
                      percent_of(first.total_ns, figures.late_ns)) +
-         others;
+         besides;
 }
 
 }  // namespace overdue
