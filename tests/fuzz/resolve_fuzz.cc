@@ -60,6 +60,16 @@ void check(const message::RecordedStack& stack) {
   require(stack.addresses.size() <= message::max_bytes);
 }
 void check(const message::File&) {}
+void check(const message::PythonOf& wanted) {
+  const auto again = message::decode_to_child(message::encode(wanted));
+  require(again && std::get<message::PythonOf>(*again).space == wanted.space);
+}
+void check(const message::Python& python) {
+  require(python.support <= last_python_support);
+  const auto packet = message::encode(python);
+  const auto again = message::decode_to_parent(packet);
+  require(again && message::encode(std::get<message::Python>(*again)) == packet);
+}
 void check(const message::Probe&) {}
 
 }  // namespace
