@@ -182,6 +182,9 @@ constexpr WaitFunction function_rows[] = {
     {"mio::poll::Poll::poll", "work", if_none_else},
     // Python.
     {"_queue_SimpleQueue_get*", "work"},
+    {"Queue.get", "work"},
+    {"Future.result", "answer"},
+    {"Barrier.wait", "answer"},
     {"take_gil", "answer"},
     {"PyEval_RestoreThread", "answer"},
     {"PyEval_AcquireThread", "answer"},
@@ -253,6 +256,8 @@ constexpr std::string_view wait_wrappers[] = {
     "std::sys::*futex*",
     "<std::sys::*futex*",
     "PyThread_acquire_lock*",
+    "Condition.wait*",
+    "Event.wait",
     "WaitEventSetWait",
     "WaitLatch*",
 };

@@ -108,6 +108,12 @@ TEST(WaitPurpose, OfAReaderOfAChannelIsWork) {
   expect(futex({"__new_sem_wait_slow64", "PyThread_acquire_lock_timed",
                 "_queue_SimpleQueue_get_impl", "_PyEval_EvalFrameDefault"}),
          "work", "_queue_SimpleQueue_get_impl", 900);
+  expect(futex({"__new_sem_wait_slow64", "PyThread_acquire_lock_timed", "acquire_timed",
+                "Condition.wait", "Queue.get", "worker"}),
+         "work", "Queue.get", 900);
+  expect(futex({"__new_sem_wait_slow64", "PyThread_acquire_lock_timed", "acquire_timed",
+                "Condition.wait", "Future.result", "request"}),
+         "answer", "Future.result", 0);
   expect(futex({"syscall", "<std::thread::thread::Thread>::park",
                 "std::sync::mpmc::list::Channel<T>::recv::{{closure}}", "m::main"}),
          "work", "std::sync::mpmc::list::Channel<T>::recv::{{closure}}", 900);

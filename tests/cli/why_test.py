@@ -5,6 +5,7 @@ import json
 import os
 import re
 import sys
+import sysconfig
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from stall_findings import real_time
@@ -71,7 +72,7 @@ class Why(FolderTest):
 
     def test_a_full_pool_is_shown_though_its_clients_may_be_idle(self):
         with Live(sys.executable, "-c", FULL_POOL) as program:
-            report, _ = self.report("-p", program.pid, "-d", "2s")
+            report, _ = self.report("--without", "python", "-p", program.pid, "-d", "2s")
         self.check_sums(report)
         row = report["undecided"][0]
         self.assertRegex(row["cause"], r"behind python.*, which slept in .*nanosleep")
@@ -80,6 +81,16 @@ class Why(FolderTest):
         self.assertEqual(row["count"], sum(one["count"] for one in row["who"]))
         self.assertAlmostEqual(sum(one["share"] for one in report["undecided"]), 1, places=3)
         self.assertIn("perhaps for work: " + row["cause"], report["verdict"])
+
+    def test_a_full_pool_is_the_cause_if_functions_say_what_its_clients_wait_for(self):
+        if sys.version_info < (3, 11) or sysconfig.get_config_var("Py_GIL_DISABLED"):
+            self.skipTest("no CPython from 3.11 on with a GIL")
+        with Live(sys.executable, "-c", FULL_POOL) as program:
+            report, _ = self.report("-p", program.pid, "-d", "2s")
+        late = [cause for cause in report["causes"] if "Future.result" in cause["cause"]]
+        self.assertGreater(sum(cause["total_ns"] for cause in late), 2_000 * MS, report["causes"])
+        for cause in late:
+            self.assertRegex(cause["cause"], r"futex in Future\.result ← request behind python.*, which slept in ")
 
     def test_the_groups_have_the_time_by_reason(self):
         report, _ = self.report("--", *LOCK)
