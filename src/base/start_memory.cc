@@ -18,11 +18,15 @@ constexpr std::uintptr_t huge_page = 2 << 20;
 /// The free end of the heap gets huge pages, where the kernel gives them on request. A failure
 /// costs time alone.
 void ask_for_huge_pages() {
-  void* const block = std::malloc(room_at_start / 2);
-  const auto begin = (reinterpret_cast<std::uintptr_t>(block) + huge_page - 1) & ~(huge_page - 1);
-  const auto end = reinterpret_cast<std::uintptr_t>(sbrk(0)) & ~(huge_page - 1);
-  if (block && begin < end && end - begin <= 2 * static_cast<std::uintptr_t>(room_at_start))
-    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  char* const block = static_cast<char*>(std::malloc(room_at_start / 2));
+  const auto address = reinterpret_cast<std::uintptr_t>(block);
+  const auto end = reinterpret_cast<std::uintptr_t>(sbrk(0));
+  const std::uintptr_t skipped = (huge_page - address % huge_page) % huge_page;
+  // Without a heap, as under a sanitizer, the block is elsewhere.
+  const bool is_in_heap = block && address + skipped < end &&
+                          end - address <= 2 * static_cast<std::uintptr_t>(room_at_start);
+  if (is_in_heap)
+    madvise(block + skipped, (end - address - skipped) / huge_page * huge_page, MADV_HUGEPAGE);
   std::free(block);
 }
 

@@ -38,9 +38,9 @@ std::optional<python_program> program_in_stat(std::string_view text) {
   text.remove_prefix(name_end + 2);
   std::uint64_t values[start_stack + 1]{};
   for (std::size_t i = 0; i <= start_stack; ++i) {
-    const std::size_t size = std::min(text.find(' '), text.size());
-    std::from_chars(text.data(), text.data() + size, values[i]);
-    text.remove_prefix(std::min(size + 1, text.size()));
+    const std::string_view word = text.substr(0, text.find(' '));
+    std::from_chars(word.data(), word.data() + word.size(), values[i]);
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
   }
   if (values[start_code] <= 1 || values[start_stack] == 0) return std::nullopt;
   return python_program{.start_code = values[start_code],
