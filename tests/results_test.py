@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""tools/results: cases are counted once, and a second run of failed tests counts and is told apart."""
+"""tools/results: cases are counted once, and a second run of failed tests counts and is listed."""
 import os
 import pathlib
 import subprocess

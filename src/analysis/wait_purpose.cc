@@ -95,14 +95,6 @@ WaitKind kind_of_wait(const Wait& wait) {
   return WaitKind::none;
 }
 
-/// Whether a kernel thread, or a worker of io_uring, sleeps in its main function.
-bool is_main_loop(const Stack& stack) {
-  const std::vector<std::string> functions = telling_functions(stack);
-  if (functions.size() == 1)
-    return functions.front() == "io_wq_worker" || functions.front() == "io_sq_thread";
-  return functions.size() == 2 && functions.front() == "kthread";
-}
-
 Meant meant_by(const Finding& finding) {
   const bool is_call = finding.span == span_name(SPAN_SYSCALL);
   Meant meant{.kind = is_call ? wait_kind_of_call(finding.name) : WaitKind::none};
@@ -300,6 +292,13 @@ WaitPurpose undecided(const Finding& finding, const Meant& meant, WaitHabits& ha
 }
 
 }  // namespace
+
+bool is_main_loop(const Stack& kernel_stack) {
+  const std::vector<std::string> functions = telling_functions(kernel_stack);
+  if (functions.size() == 1)
+    return functions.front() == "io_wq_worker" || functions.front() == "io_sq_thread";
+  return functions.size() == 2 && functions.front() == "kthread";
+}
 
 bool holds_up_event_loop(const Finding& finding) {
   return finding.purpose.by == by_loop;

@@ -14,6 +14,10 @@ namespace overdue {
 /// no delay; other waits are delays. Spans of other kinds keep the purpose that they have.
 WaitPurpose purpose_of(const Finding& finding, WaitHabits& habits);
 
+/// Whether a kernel thread, or a worker of io_uring, sleeps in its main function: it has nothing to
+/// do.
+bool is_main_loop(const Stack& kernel_stack);
+
 /// Whether the thread waits in a callback of its event loop, which waits meanwhile.
 bool holds_up_event_loop(const Finding& finding);
 

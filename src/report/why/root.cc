@@ -269,14 +269,6 @@ std::string own_place(const Stack& stack) {
 
 namespace {
 
-/// Whether a worker of the kernel's had nothing to do: what it waited for delayed no client.
-bool waits_for_work_item(const Stack& kernel_stack) {
-  const auto has = [&](std::string_view name) {
-    return std::ranges::find(kernel_stack, name, &StackFrame::name) != kernel_stack.end();
-  };
-  return has("worker_thread") && !has("process_one_work");
-}
-
 Root root_in_chain(const Finding& finding) {
   const Wait* wait = finding.longest_wait();
   if (is_stopped_at_present(finding)) {
@@ -308,7 +300,8 @@ Root root_in_chain(const Finding& finding) {
       holder.link->what == "waited" && is_kernel_thread(holder.link->kernel_stack))
     return root_without_thread(finding, *wait);
   const ThreadName& thread = holder.link->thread;
-  if (holder.link->what == "waited" && waits_for_work_item(holder.link->kernel_stack)) {
+  // A thread of the kernel's that had nothing to do delayed no client.
+  if (holder.link->what == "waited" && is_main_loop(holder.link->kernel_stack)) {
     const std::string by = without_numbers(thread.comm);
     return {.key = fmt::format("{}|{}", by, operation_key(finding)),
             .operation = fmt::format("{}, ended by {}", operation_of(finding), printable(by)),
