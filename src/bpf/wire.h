@@ -74,4 +74,6 @@ enum record_kind {
   RECORD_DISK_USE = 29,          // disk_use.h
   RECORD_CHOSEN_THRESHOLD = 30,  // latencies.h
   RECORD_OFFCPU_CPU = 31,        // offcpu.h
+  RECORD_SOCKET_QUEUE = 32,      // socket_queues.h
+  RECORD_SOFTNET = 33,
 };

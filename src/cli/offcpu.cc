@@ -48,6 +48,7 @@ class OffcpuCommand final : public Command {
     app.add_option("--save", save_);
     app.add_option("--from-trace", trace_);
     app.add_flag("--run-queues", run_queues_);
+    correlate_ = app.add_option("--correlate")->check(CLI::IsMember({"net"}));
     app.add_option("--flame", flame_);
     app.add_option("--stacks-over", stacks_over_);
     app.add_flag("--waker", plan_.draws_wakers);
@@ -75,7 +76,7 @@ class OffcpuCommand final : public Command {
   std::string by_ = "thread";
   OffcpuPlan plan_;
   std::optional<std::size_t> top_;
-  const CLI::Option *by_option_ = nullptr, *sort_ = nullptr;
+  const CLI::Option *by_option_ = nullptr, *sort_ = nullptr, *correlate_ = nullptr;
   std::string save_, trace_, flame_;
   std::optional<std::string> stacks_over_;
   bool run_queues_ = false;
@@ -107,6 +108,12 @@ void OffcpuCommand::check_stacks() const {
 }
 
 void OffcpuCommand::check() const {
+  if (correlate_->count() > 0 && wants_stacks())
+    throw Error("--correlate and {} do not go together", by_ == "stack"    ? "--by stack"
+                                                         : !flame_.empty() ? "--flame"
+                                                                           : "-f " + output_.format)
+        .hint("measure the stacks by themselves")
+        .exit_status(2);
   plan_.check();
   check_sink_or_flame_format(output_.format);
   if (output_.format == "json" && output_.interval)
@@ -130,6 +137,7 @@ OffcpuPlan OffcpuCommand::plan(bool spawned) const {
   else
     choose_rows(plan.show, by_);
   plan.show.top = top_.value_or(plan.show.table == OffcpuTableOf::stacks ? 10 : 40);
+  plan.has_net = correlate_->count() > 0;
   plan.has_cpus = plan.show.table == OffcpuTableOf::cpus;
   if (wants_stacks())
     plan.stacks_over =
@@ -173,6 +181,8 @@ int OffcpuCommand::read_trace(const Invocation& invocation) {
                 is_of_stacks(output_.format) ? output_.format : "folded")
         .hint("--cpu LIST chooses the CPUs of the trace")
         .exit_status(2);
+  if (correlate_->count() > 0)
+    throw Error("--from-trace has no sockets").hint("leave --correlate out").exit_status(2);
   if (by_ == "cgroup" || by_ == "parent" || by_ == "stack" || by_ == "cpu")
     throw Error("--from-trace has no rows by {}", by_).hint("--by name").exit_status(2);
   drop_rights(Rights::caller, choose_identity(IdentityRequest::current(std::nullopt)));
@@ -217,7 +227,8 @@ int OffcpuCommand::run(const Invocation& invocation) {
   OffcpuView view(plan, output_);
   const std::unique_ptr<Kernel> kernel = kernel_.open();
   if (wants_stacks()) return measure_stacks(request, *kernel, plan, view);
-  OffcpuProbeSet probe_set(plan.show.lines && target_.all, plan.has_cpus);
+  OffcpuProbeSet probe_set(
+      {.idle = plan.show.lines && target_.all, .cpus = plan.has_cpus, .sockets = plan.has_net});
   KernelStacks stacks;
   SavingListener saving(view, save_, stacks);
   return measure(request, *kernel, probe_set, saving);

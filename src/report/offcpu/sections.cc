@@ -117,19 +117,29 @@ void OffcpuSection::members(Members& member, const ReportContext&) const {
   member("cpus", cpus_,
          {.help = "with --by cpu: a row for each CPU that the threads left; adds up to the threads",
           .below = true});
+  member("net", net_, {.help = "with --correlate net: the sockets of the target", .below = true});
 }
 
 std::string OffcpuSection::text(const ReportContext& context) const {
-  if (show_.lines) return interval_ ? longest_lines(rows_, interval_->end) : std::string();
+  if (show_.lines) {
+    if (!interval_) return {};
+    const std::string lines = longest_lines(rows_, interval_->end);
+    return net_ ? lines + socket_lines(*net_, interval_->end) : lines;
+  }
   std::string text;
   if (interval_)
     text = fmt::format("{} to {}\n", local_time_of_day(interval_->start),
                        local_time_of_day(interval_->end));
+  text += table_text(context);
+  return net_ ? text + sockets_text(*net_, show_.top) : text;
+}
+
+std::string OffcpuSection::table_text(const ReportContext& context) const {
   if (show_.table == OffcpuTableOf::displacers)
-    return text + displacers_text(all_displacers(rows_), show_.top);
-  if (cpus_) return text + cpus_text(*cpus_, show_.top);
-  if (stacks_) return text + stacks_text(*stacks_, show_.top, context.whole_stacks);
-  return text + offcpu_text(rows_, show_, context.width);
+    return displacers_text(all_displacers(rows_), show_.top);
+  if (cpus_) return cpus_text(*cpus_, show_.top);
+  if (stacks_) return stacks_text(*stacks_, show_.top, context.whole_stacks);
+  return offcpu_text(rows_, show_, context.width);
 }
 
 void OffcpuSection::rows(CsvRows& csv, const ReportContext& context) const {

@@ -9,6 +9,7 @@
 
 #include "core/section.h"
 #include "report/offcpu/cpus.h"
+#include "report/offcpu/sockets.h"
 #include "report/offcpu/stacks.h"
 #include "report/offcpu/table.h"
 
@@ -59,6 +60,8 @@ class OffcpuSection final : public Section {
   void set_stacks(std::vector<OffcpuStack> stacks) { stacks_ = std::move(stacks); }
   /// Adds the table of CPUs, in order.
   void set_cpus(std::vector<OffcpuCpu> cpus) { cpus_ = std::move(cpus); }
+  /// Adds the sockets of the target.
+  void set_net(OffcpuNet net) { net_ = std::move(net); }
 
   Place place() const override { return interval_ ? Place::line : Place::report; }
   std::string_view type() const override {
@@ -71,6 +74,8 @@ class OffcpuSection final : public Section {
   void rows(CsvRows& csv, const ReportContext& context) const override;
 
  private:
+  std::string table_text(const ReportContext& context) const;
+
   struct Interval {
     WallTime start, end;
   };
@@ -80,6 +85,7 @@ class OffcpuSection final : public Section {
   std::optional<Interval> interval_;
   std::optional<std::vector<OffcpuStack>> stacks_;
   std::optional<std::vector<OffcpuCpu>> cpus_;
+  std::optional<OffcpuNet> net_;
 };
 
 /// The displacers of all rows, added up: longest in total first.

@@ -12,10 +12,6 @@ constexpr std::size_t ended_max = 20'000;    // sums of threads that have ended
 constexpr std::size_t displacers_max =
     1'000;  // of a thread; more are added up by name, up to twice as many
 
-std::uint64_t growth(std::uint64_t now, std::uint64_t before) {
-  return now > before ? now - before : 0;
-}
-
 std::uint64_t age_at(std::uint64_t time_ns, std::uint64_t since_ns) {
   return growth(time_ns, since_ns);
 }

@@ -15,6 +15,11 @@
 
 namespace overdue {
 
+/// How much a sum has grown; 0 where damage made it smaller.
+constexpr std::uint64_t growth(std::uint64_t now, std::uint64_t before) {
+  return now > before ? now - before : 0;
+}
+
 /// The waits that began when one thread took the CPU from another.
 struct Displacer {
   std::uint32_t tid = 0;  ///< 0: threads of this name that were too many to keep apart

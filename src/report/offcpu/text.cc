@@ -191,4 +191,14 @@ std::string longest_lines(const std::vector<OffcpuRow>& rows, WallTime end) {
   return text;
 }
 
+std::string socket_lines(const OffcpuNet& net, WallTime time) {
+  std::string lines;
+  for (const OffcpuSocket& socket : net.sockets)
+    if (socket.receive.peak + socket.drops > 0)
+      lines += fmt::format("{} max receive queue of {} is {} bytes ({}, {} dropped)\n",
+                           local_microseconds(time), printable(socket.comm), socket.receive.peak,
+                           printable(socket.text), socket.drops);
+  return lines;
+}
+
 }  // namespace overdue

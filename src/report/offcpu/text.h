@@ -23,4 +23,7 @@ std::string displacers_text(const std::vector<Displacer>& displacers, std::size_
 /// "2026-11-27 10:00:01.000000 max offcpu for bash is 12us".
 std::string longest_lines(const std::vector<OffcpuRow>& rows, WallTime end);
 
+/// A line for the receive queue of each socket that had something in it, or had no room.
+std::string socket_lines(const OffcpuNet& net, WallTime time);
+
 }  // namespace overdue

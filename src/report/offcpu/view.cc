@@ -64,6 +64,7 @@ KeptOptions kept_options(const OffcpuPlan& plan) {
           {"lines", std::to_string(plan.show.lines)},
           {"top", std::to_string(plan.show.top)},
           {"has_cpus", std::to_string(plan.has_cpus)},
+          {"has_net", std::to_string(plan.has_net)},
           {"runnable_only", std::to_string(plan.runnable_only)},
           {"wakers", std::to_string(plan.draws_wakers)},
           {"stacks_over_ns", std::to_string(plan.stacks_over.count())},
@@ -80,6 +81,7 @@ OffcpuPlan kept_offcpu_plan(const SessionInfo& info) {
   plan.show.table =
       static_cast<OffcpuTableOf>(number("table", of_older, static_cast<int>(OffcpuTableOf::cpus)));
   plan.has_cpus = number("has_cpus", 0, 1) != 0;
+  plan.has_net = number("has_net", 0, 1) != 0;
   plan.stacks_over = Duration(number("stacks_over_ns", 0, INT64_MAX));
   plan.draws_wakers = number("wakers", 0, 1) != 0;
   plan.show.lines = number("lines", 0, 1) != 0;
@@ -123,6 +125,11 @@ void OffcpuView::interval(const SessionInfo& info, Duration wall) {
       std::make_shared<OffcpuSection>(sorted(table_.interval_rows(plan_.show.by), info.names),
                                       plan_.show, info.wall(end - wall), info.wall(end));
   if (plan_.show.table == OffcpuTableOf::cpus) section->set_cpus(cpus_.interval_rows());
+  if (plan_.has_net) {
+    const std::vector<OffcpuRow> processes = table_.interval_rows(Whose::process);
+    section->set_net(sockets_.interval(processes));
+    sockets_.end_interval(processes, wall);
+  }
   report_.sink->section(section);
   table_.end_interval();
   cpus_.end_interval();
@@ -142,6 +149,7 @@ void OffcpuView::end(const SessionInfo& info, const Receipt& receipt) {
       std::make_shared<OffcpuSection>(sorted(table_.rows(plan_.show.by), info.names), plan_.show);
   if (plan_.show.table == OffcpuTableOf::cpus) section->set_cpus(cpus_.rows());
   if (stacks_) section->set_stacks(std::move(*stacks_));
+  if (plan_.has_net) section->set_net(sockets_.total(table_.rows(Whose::process)));
   report_.sink->section(section);
   report_.sink->end(shown, receipt);
   report_.output->close();

@@ -20,6 +20,7 @@ struct OffcpuPlan {
   /// Waits that took this long have records with their stacks; 0: no waits have.
   Duration stacks_over{};
   bool has_cpus = false;         ///< there are records of the totals by CPU
+  bool has_net = false;          ///< there are samples of the target's sockets
   bool runnable_only = false;    ///< no threads that were only blocked; longest runnable first
   std::string sort = "waiting";  ///< column by which rows are sorted, largest first
   bool draws_wakers = false;     ///< drawings go on with the functions of the wakers
@@ -50,6 +51,7 @@ class OffcpuView final : public MeasureListener {
   void record(const Record& record) override {
     table_.add(record);
     cpus_.add(record);
+    sockets_.add(record);
   }
   void interval(const SessionInfo& info, Duration wall) override;
   void tick() override { report_.output->flush(); }
@@ -71,6 +73,7 @@ class OffcpuView final : public MeasureListener {
   ReportOutput report_;  ///< without a sink if a drawing is the report
   OffcpuTable table_;
   OffcpuCpus cpus_;
+  OffcpuSockets sockets_;
   std::optional<std::vector<OffcpuStack>> stacks_;
   std::string drawing_;
 };
