@@ -9,7 +9,6 @@
 #include "cli/command.h"
 #include "cli/measure_request.h"
 #include "cli/options.h"
-#include "core/stack_namer.h"
 #include "kernel/run_queues.h"
 #include "live/naming_listener.h"
 #include "live/offcpu_probe_set.h"
@@ -18,11 +17,9 @@
 #include "report/offcpu/trace.h"
 #include "report/offcpu/view.h"
 #include "report/run_queues/run_queues.h"
-#include "resolve/kernel_stacks.h"
 #include "sinks/json_members.h"
 #include "sinks/make_sink.h"
 #include "source/measure.h"
-#include "source/trace_saver.h"
 #include "target/cpu_list.h"
 #include "target/kernel_threads.h"
 #include "target/own_rights.h"
@@ -229,9 +226,9 @@ int OffcpuCommand::run(const Invocation& invocation) {
   if (wants_stacks()) return measure_stacks(request, *kernel, plan, view);
   OffcpuProbeSet probe_set(
       {.idle = plan.show.lines && target_.all, .cpus = plan.has_cpus, .sockets = plan.has_net});
-  KernelStacks stacks;
-  SavingListener saving(view, save_, stacks);
-  return measure(request, *kernel, probe_set, saving);
+  LiveStacks stacks({.sandbox = !stack_options_.no_sandbox});
+  NamingListener listener(view, stacks, save_);
+  return measure(request, *kernel, probe_set, listener);
 }
 
 }  // namespace

@@ -36,6 +36,9 @@ class Recorder final : public MeasureListener {
   void take_python(const LearnPython& learn) override {
     if (stacks_) stacks_->take_python(learn);
   }
+  void add_names(Names& names) const override {
+    if (stacks_) stacks_->add_names(names);
+  }
   void begin(const SessionInfo& info) override {
     if (stacks_) stacks_->begin(info);
     saver_.begin(info);

@@ -34,6 +34,7 @@ class SpansReporter final : public MeasureListener {
     stacks_.while_waiting(meanwhile);
   }
   void take_python(const LearnPython& learn) override { stacks_.take_python(learn); }
+  void add_names(Names& names) const override { stacks_.add_names(names); }
   void begin(const SessionInfo& info) override {
     report_ = open_report(output_, spawned_, output_.interval.has_value());
     view_ = std::make_unique<SpanView>(options_, stacks_, *report_.sink);

@@ -61,9 +61,11 @@ class StallReporter final : public MeasureListener {
     if (debuginfod_) debuginfod_->while_waiting(meanwhile);
   }
   void take_python(const LearnPython& learn) override { stacks_.take_python(learn); }
+  void add_names(Names& names) const override { stacks_.add_names(names); }
   void begin(const SessionInfo& info) override {
     report_ = open_report(to_.output, to_.spawned, true);
     view_ = std::make_unique<StallView>(options_, stacks_, *report_.sink, drawing_.get());
+    names_ = info.names;
     stacks_.begin(info);
     view_->begin(info);
     report_.output->flush();
@@ -82,6 +84,7 @@ class StallReporter final : public MeasureListener {
   /// Reads the files of processes soon after their start: they may delete their files, or end.
   void polled() override { stacks_.follow(); }
   void tick() override {
+    if (stacks_.add_new_names(names_)) view_->use_names(names_);
     view_->tick(KernelClock::now());
     actions_.tick();
     report_.output->flush();
@@ -110,6 +113,7 @@ class StallReporter final : public MeasureListener {
   ReportOutput report_;
   std::unique_ptr<StallView> view_;  ///< set by begin()
   TraceSaver saver_{to_.save, &stacks_};
+  Names names_;
 };
 
 class StallsCommand final : public Command {

@@ -44,6 +44,7 @@ class WorstReporter final : public MeasureListener {
     stacks_.while_waiting(meanwhile);
   }
   void take_python(const LearnPython& learn) override { stacks_.take_python(learn); }
+  void add_names(Names& names) const override { stacks_.add_names(names); }
   void begin(const SessionInfo& info) override {
     view_.begin(info);
     stacks_.begin(info);

@@ -48,9 +48,9 @@ void rename(ChainLink& link, const Names& names) {
 
 std::string full_name(const Names& names, std::uint32_t tid, std::string_view comm,
                       QueueOfWork queue) {
-  const auto found = names.kernel_threads.find(tid);
+  const auto found = names.threads.find(tid);
   // Another thread may have had the id before.
-  if (found == names.kernel_threads.end() || comm.empty() || !found->second.starts_with(comm))
+  if (found == names.threads.end() || comm.empty() || !found->second.starts_with(comm))
     return std::string(comm);
   const std::string_view rest = std::string_view(found->second).substr(comm.size());
   if (is_worker(comm)) {
@@ -61,7 +61,7 @@ std::string full_name(const Names& names, std::uint32_t tid, std::string_view co
 }
 
 void give_full_names(Finding& finding, const Names& names) {
-  if (names.kernel_threads.empty()) return;
+  if (names.threads.empty()) return;
   rename(finding.thread, names);
   rename(finding.ended_by, names);
   for (Wait& wait : finding.waits) rename(wait, names);

@@ -14,8 +14,8 @@ struct Finding;
 /// did last: `kworker/0:1-events`. The queue is that of the time at which the names were read.
 enum class QueueOfWork { shown, left_out };
 
-/// The full name of a kernel thread, as ps(1) shows it, if `names` has it; else `comm`, which the
-/// kernel cuts after 15 bytes.
+/// The full name of a thread, if `names` has it: of the kernel's threads as ps(1) shows it, of Java
+/// threads as the program gave it. Else `comm`, which the kernel cuts after 15 bytes.
 std::string full_name(const Names& names, std::uint32_t tid, std::string_view comm,
                       QueueOfWork queue);
 

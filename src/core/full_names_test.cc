@@ -7,9 +7,9 @@
 namespace overdue {
 namespace {
 
-Names of_kernel_threads() {
+Names of_threads() {
   Names all;
-  all.kernel_threads = {{10, "kworker/0:0H-events_highpri"},
+  all.threads = {{10, "kworker/0:0H-events_highpri"},
                         {11, "kworker/u8:2+flush-254:0"},
                         {12, "kworker/R-kvfree_rcu_reclaim"},
                         {13, "rcu_exp_par_gp_kthread_worker/0"},
@@ -18,10 +18,10 @@ Names of_kernel_threads() {
 }
 
 std::string shown(std::uint32_t tid, std::string_view comm) {
-  return full_name(of_kernel_threads(), tid, comm, QueueOfWork::shown);
+  return full_name(of_threads(), tid, comm, QueueOfWork::shown);
 }
 std::string without_queue(std::uint32_t tid, std::string_view comm) {
-  return full_name(of_kernel_threads(), tid, comm, QueueOfWork::left_out);
+  return full_name(of_threads(), tid, comm, QueueOfWork::left_out);
 }
 
 TEST(FullName, IsThatOfTheKernelThread) {
@@ -62,7 +62,7 @@ TEST(FullName, IsGivenToEveryThreadOfAFinding) {
   link.ran.add(cut, 1);
   link.places.emplace_back().ran.add(cut, 1);
 
-  give_full_names(finding, of_kernel_threads());
+  give_full_names(finding, of_threads());
 
   const std::string full = "kworker/R-kvfree_rcu_reclaim";
   for (const ThreadName& thread :

@@ -61,8 +61,8 @@ struct Names {
   std::map<std::uint64_t, std::string> cgroups;
   /// Callers by their numbers in records: see bpf/callers.h.
   std::map<std::uint32_t, CallerName> callers;
-  /// tid → name of a kernel thread that says more than its `comm`: see full_names.h.
-  std::map<std::uint32_t, std::string> kernel_threads = {};
+  /// tid → name of a thread that says more than its `comm`: see full_names.h.
+  std::map<std::uint32_t, std::string> threads = {};
 };
 
 /// Takes the fields of a record one by one, in schema order. Implemented by sinks. Views are valid

@@ -73,6 +73,7 @@ void LiveStacks::begin(const SessionInfo& info) {
   }
   for (const std::uint32_t pid : info.target.pids) images_.add_target(static_cast<pid_t>(pid));
   python_.note_target(info.target.pids);
+  java_.note_target(info.target.pids);
 }
 
 // Reads the C library and the dynamic loader, which a static Overdue knows only from its parent,
@@ -99,6 +100,7 @@ void LiveStacks::follow(Duration but_for) {
   const KernelTime now = KernelClock::now();
   follow_until(now - but_for);
   python_.look_at_new(*resolver_);
+  java_.look(*resolver_, now);
   images_.keep_perf_maps(now);
 }
 
@@ -108,6 +110,7 @@ void LiveStacks::follow_until(KernelTime until) {
       images_.handle(event);
       note_name(event);
       python_.note(event);
+      java_.note(event);
     });
 }
 

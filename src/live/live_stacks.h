@@ -14,6 +14,7 @@
 #include "core/session_info.h"
 #include "core/stack_namer.h"
 #include "kernel/mmap_events.h"
+#include "live/java_threads.h"
 #include "live/python_programs.h"
 #include "resolve/file_source.h"
 #include "resolve/process_images.h"
@@ -43,6 +44,14 @@ class LiveStacks final : public StackNamer {
   void begin(const SessionInfo& info);
   /// From now on, looks for interpreters of Python, and hands them to `learn`.
   void take_python(const LearnPython& learn) { python_.teach(learn); }
+  /// Adds the full names of Java threads, also of some that have ended.
+  void add_names(Names& names) const { java_.add_to(names); }
+  /// Likewise; false if there are none that the last call did not have.
+  bool add_new_names(Names& names) {
+    if (!java_.take_news()) return false;
+    java_.add_to(names);
+    return true;
+  }
   /// Reads the files that most programs use, so that their first stacks need not wait for them.
   void warm_up();
   /// Handles the kernel's events of mappings, except those of the last `but_for`. Of the former
@@ -84,6 +93,7 @@ class LiveStacks final : public StackNamer {
   std::unordered_map<std::uint32_t, std::string> names_;  ///< thread names by tid; bounded
   std::unique_ptr<Resolver> resolver_;
   PythonPrograms python_;
+  JavaThreads java_;
   std::optional<MmapEvents> events_;
   /// Device, inode, size, time of change.
   using FileIdentity = std::array<std::uint64_t, 5>;

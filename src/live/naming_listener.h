@@ -31,7 +31,9 @@ class NamingListener final : public MeasureListener {
     stacks_.while_waiting(meanwhile);
   }
   void take_python(const LearnPython& learn) override { stacks_.take_python(learn); }
+  void add_names(Names& names) const override { stacks_.add_names(names); }
   void begin(const SessionInfo& info) override {
+    names_ = info.names;
     stacks_.begin(info);
     view_.begin(info);
     saver_.begin(info);
@@ -57,6 +59,7 @@ class NamingListener final : public MeasureListener {
   void ending() override { view_.ending(); }
   void interval(const SessionInfo& info, Duration wall) override { view_.interval(info, wall); }
   void tick() override {
+    if (stacks_.add_new_names(names_)) view_.use_names(names_);
     view_.tick();
     saver_.flush();
   }
@@ -73,6 +76,7 @@ class NamingListener final : public MeasureListener {
   MeasureListener& view_;
   LiveStacks& stacks_;
   TraceSaver saver_;
+  Names names_;
   std::function<void(SessionInfo&)> complete_;
 };
 

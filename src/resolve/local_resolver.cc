@@ -29,6 +29,12 @@ std::optional<FoundPython> LocalResolver::read_python(const ProcessImage& image,
   return reader_.python_of(image.id());
 }
 
+std::optional<std::vector<NamedThread>> LocalResolver::read_java_threads(
+    const ProcessImage& image, pid_t pid, std::span<const NamedThread> cut) {
+  use(image, pid);
+  return reader_.java_threads_of(image.id(), cut);
+}
+
 std::optional<ResolvedStack> LocalResolver::read_recorded_stack(
     const ProcessImage& image, pid_t pid, std::span<const std::uint64_t> addresses) {
   use(image, pid);

@@ -17,6 +17,8 @@ class LocalResolver : public Resolver {
 
  private:
   std::optional<FoundPython> read_python(const ProcessImage& image, pid_t pid) override;
+  std::optional<std::vector<NamedThread>> read_java_threads(
+      const ProcessImage& image, pid_t pid, std::span<const NamedThread> cut) override;
   std::optional<ResolvedStack> read_user_stack(const ProcessImage& image, pid_t pid,
                                                const user_registers& registers,
                                                const UserCopy& copy) override;

@@ -18,9 +18,11 @@ enum class Kind : std::uint8_t {
   file,
   probe,
   python_of,
+  java_threads_of,
   wanted = 64,
   frames,
   python,
+  java_threads,
 };
 
 enum FrameFlag : std::uint8_t {
@@ -39,6 +41,7 @@ enum MappingFlag : std::uint8_t { executable = 1, deleted = 2, all_mapping_flags
 // A packet is closed once it has this many bytes, before the next element.
 constexpr std::size_t full_at = 32u << 10;
 
+constexpr std::size_t longest_thread_name = 256;
 constexpr std::size_t max_python = sizeof(python_stack) + PYTHON_FRAMES * sizeof(python_frame);
 
 class Writer : public PacketWriter {
@@ -173,6 +176,24 @@ std::optional<ToParent> get_python(Reader& reader) {
                 .runtime = reader.get<python_runtime>()};
 }
 
+void put_threads(Writer& writer, std::span<const NamedThread> threads) {
+  for (const NamedThread& thread : threads.first(std::min(threads.size(), max_threads))) {
+    writer.put(thread.tid);
+    writer.put_text(std::string_view(thread.name).substr(0, longest_thread_name));
+  }
+}
+
+std::optional<std::vector<NamedThread>> get_threads(Reader& reader) {
+  std::vector<NamedThread> threads;
+  while (reader.is_good() && !reader.is_at_end()) {
+    const auto tid = reader.get<std::uint32_t>();
+    threads.push_back({.tid = tid, .name = std::string(reader.get_text())});
+    if (threads.size() > max_threads || threads.back().name.size() > longest_thread_name)
+      return std::nullopt;
+  }
+  return threads;
+}
+
 std::size_t bytes_of(const StackFrame& frame) {
   return 32 + sizeof frame.rule + frame.name.size() + frame.module.size() + frame.build_id.size() +
          frame.file.size();
@@ -222,6 +243,19 @@ std::vector<std::byte> encode(const RecordedStack& message) {
 std::vector<std::byte> encode(const PythonOf& message) {
   Writer writer(Kind::python_of);
   writer.put(message.space);
+  return writer.take();
+}
+
+std::vector<std::byte> encode(const JavaThreadsOf& message) {
+  Writer writer(Kind::java_threads_of);
+  writer.put(message.space);
+  put_threads(writer, message.cut);
+  return writer.take();
+}
+
+std::vector<std::byte> encode(const JavaThreads& message) {
+  Writer writer(Kind::java_threads);
+  put_threads(writer, message.named);
   return writer.take();
 }
 
@@ -307,6 +341,12 @@ std::optional<ToChild> decode_to_child(std::span<const std::byte> packet) {
     case Kind::python_of:
       message = PythonOf{.space = reader.get<std::uint64_t>()};
       break;
+    case Kind::java_threads_of: {
+      const auto space = reader.get<std::uint64_t>();
+      if (auto cut = get_threads(reader))
+        message = JavaThreadsOf{.space = space, .cut = std::move(*cut)};
+      break;
+    }
     case Kind::file: {
       const bool is_there = reader.get_flag();
       message = File{.is_there = is_there, .owner = reader.get<std::uint32_t>()};
@@ -333,6 +373,9 @@ std::optional<ToParent> decode_to_parent(std::span<const std::byte> packet) {
       break;
     case Kind::python:
       message = get_python(reader);
+      break;
+    case Kind::java_threads:
+      if (auto named = get_threads(reader)) message = JavaThreads{.named = std::move(*named)};
       break;
     default:
       return std::nullopt;

@@ -10,6 +10,7 @@
 
 #include "bpf/span.h"
 #include "core/user_copy.h"
+#include "resolve/java_threads.h"
 #include "resolve/python_layout.h"
 #include "resolve/resolved_stack.h"
 #include "symbols/process_maps.h"
@@ -25,6 +26,8 @@ constexpr std::size_t max_bytes = 128u << 10;
 constexpr std::size_t max_frames = 4096;
 /// Longest text, in bytes; the reader cuts a longer text.
 constexpr std::size_t longest_text = 8192;
+/// Most threads of a packet. Names are cut after 256 bytes, so that the packet has room.
+constexpr std::size_t max_threads = 256;
 
 // ── to the child ──
 
@@ -48,6 +51,11 @@ struct RecordedStack {
 struct PythonOf {
   std::uint64_t space = 0;
 };
+/// Asks for the full names of threads of Java in a space.
+struct JavaThreadsOf {
+  std::uint64_t space = 0;
+  std::vector<NamedThread> cut{};  ///< at most max_threads
+};
 /// The answer to Wanted; carries the descriptor, if there is one.
 struct File {
   bool is_there = false;
@@ -57,7 +65,7 @@ struct File {
 struct Probe {
   std::uint32_t what = 0;
 };
-using ToChild = std::variant<Space, UserStack, RecordedStack, PythonOf, File, Probe>;
+using ToChild = std::variant<Space, UserStack, RecordedStack, PythonOf, JavaThreadsOf, File, Probe>;
 
 // ── to the parent ──
 
@@ -77,16 +85,22 @@ struct Python {
   PythonSupport support = PythonSupport::none;
   python_runtime runtime{};
 };
-using ToParent = std::variant<Wanted, Frames, Python>;
+/// The answer to JavaThreadsOf. The names are hostile text.
+struct JavaThreads {
+  std::vector<NamedThread> named{};
+};
+using ToParent = std::variant<Wanted, Frames, Python, JavaThreads>;
 
 std::vector<std::byte> encode(const Space& message);
 std::vector<std::byte> encode(const UserStack& message);
 std::vector<std::byte> encode(const RecordedStack& message);
 std::vector<std::byte> encode(const PythonOf& message);
+std::vector<std::byte> encode(const JavaThreadsOf& message);
 std::vector<std::byte> encode(const File& message);
 std::vector<std::byte> encode(const Probe& message);
 std::vector<std::byte> encode(const Wanted& message);
 std::vector<std::byte> encode(const Python& message);
+std::vector<std::byte> encode(const JavaThreads& message);
 /// In as many packets as needed.
 std::vector<std::vector<std::byte>> encode(const ResolvedStack& stack);
 std::vector<std::byte> encode_unknown_space();

@@ -13,6 +13,10 @@ class NamelessResolver final : public Resolver {
   NamelessResolver(ProcessImages& images, const Options& options) : Resolver(images, options) {}
 
  private:
+  std::optional<std::vector<NamedThread>> read_java_threads(const ProcessImage&, pid_t,
+                                                            std::span<const NamedThread>) override {
+    return std::vector<NamedThread>();
+  }
   std::optional<FoundPython> read_python(const ProcessImage&, pid_t) override {
     return std::nullopt;
   }

@@ -12,13 +12,6 @@ namespace {
 
 constexpr std::uint32_t v3_11 = 0x030b, v3_12 = 0x030c, v3_13 = 0x030d, v3_14 = 0x030e;
 
-template <typename T>
-std::optional<T> value_at(const ReadMemory& memory, std::uint64_t address) {
-  T value{};
-  if (!memory(address, std::as_writable_bytes(std::span(&value, 1)))) return std::nullopt;
-  return value;
-}
-
 // ── 3.11 and 3.12: tables ──
 
 PythonLayout layout_3_11() {

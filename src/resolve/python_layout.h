@@ -2,18 +2,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 
 #include "bpf/python.h"
+#include "resolve/read_memory.h"
 #include "symbols/file_bytes.h"
 #include "symbols/process_maps.h"
 
 namespace overdue {
-
-/// Fills all of the span from an address of a process, or returns false.
-using ReadMemory = std::function<bool(std::uint64_t address, std::span<std::byte> out)>;
 
 /// Why the Python frames of a process cannot be read. Append only: sent between processes.
 enum class PythonSupport : std::uint8_t {

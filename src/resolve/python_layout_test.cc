@@ -1,6 +1,5 @@
 #include "resolve/python_layout.h"
 
-#include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,38 +10,21 @@
 #include <string_view>
 #include <vector>
 
+#include "resolve/library_fixture.h"
+
 namespace overdue {
 namespace {
 
-// A library that is loaded as it lies in its file, from `loaded_at` on.
-constexpr std::uint64_t loaded_at = 0x7f0000000000, runtime_at = 0x1000, version_at = 0x2000,
-                        function_at = 0x2100, types_at = 0x2200, table_at = 0x2300,
-                        image_bytes = 0x2400;
-constexpr std::uint64_t tables_at = sizeof(Elf64_Ehdr), names_at = 0x300, symbols_at = 0x500,
+constexpr std::uint64_t loaded_at = LibraryFixture::loaded_at;
+constexpr std::uint64_t runtime_at = 0x1000, version_at = 0x2000, function_at = 0x2100,
+                        types_at = 0x2200, table_at = 0x2300, image_bytes = 0x2400,
                         runtime_bytes = 0x800;
 constexpr std::uint64_t debug_words = 64;
 
-class Library {
+class Library : public LibraryFixture {
  public:
-  explicit Library(std::uint32_t version) : bytes_(image_bytes) {
+  explicit Library(std::uint32_t version) : LibraryFixture(image_bytes) {
     put(version_at, version);
-    Elf64_Ehdr header{};
-    std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-    header.e_ident[EI_CLASS] = ELFCLASS64;
-    header.e_ident[EI_DATA] = ELFDATA2LSB;
-    header.e_machine = EM_X86_64;
-    header.e_phoff = tables_at;
-    header.e_phentsize = sizeof(Elf64_Phdr);
-    header.e_phnum = 1;
-    header.e_shoff = tables_at + sizeof(Elf64_Phdr);
-    header.e_shentsize = sizeof(Elf64_Shdr);
-    header.e_shnum = 3;
-    put(0, header);
-    Elf64_Phdr segment{};
-    segment.p_type = PT_LOAD;
-    segment.p_flags = PF_R | PF_X;
-    segment.p_filesz = segment.p_memsz = image_bytes;
-    put(tables_at, segment);
     add_symbol("_PyRuntime", runtime_at, runtime_bytes);
     add_symbol("Py_Version", version_at, 4);
     add_symbol("PyCode_Type", types_at, 8);
@@ -51,10 +33,6 @@ class Library {
     add_symbol("PyGILState_GetThisThreadState", function_at, 32);
   }
 
-  template <typename T>
-  void put(std::uint64_t at, const T& value) {
-    std::memcpy(bytes_.data() + at, &value, sizeof value);
-  }
   /// Writes an instruction of the function that loads thread states, and the number behind it.
   std::uint64_t instruction(std::initializer_list<unsigned char> bytes, std::uint64_t number,
                             std::uint64_t at = function_at + 4) {
@@ -76,47 +54,16 @@ class Library {
   }
   /// Renames a symbol, which is then another.
   void lose(std::string_view name) {
-    const auto at = std::ranges::search(bytes_, std::as_bytes(std::span(name)));
+    const auto at = std::ranges::search(bytes(), std::as_bytes(std::span(name)));
     ASSERT_FALSE(at.empty());
     *at.begin() = std::byte{'x'};
   }
-  std::vector<std::byte>& bytes() { return bytes_; }
 
   FoundPython find(std::size_t readable = image_bytes) const {
     return find_python(
         {.start = loaded_at, .end = loaded_at + image_bytes, .inode = 1, .path = "/libpython3"},
-        FileBytes(std::span(bytes_)), [&](std::uint64_t address, std::span<std::byte> out) {
-          if (address < loaded_at || address - loaded_at > readable ||
-              out.size() > readable - (address - loaded_at))
-            return false;
-          std::memcpy(out.data(), bytes_.data() + (address - loaded_at), out.size());
-          return true;
-        });
+        FileBytes(bytes()), memory(readable));
   }
-
- private:
-  void add_symbol(std::string_view name, std::uint64_t value, std::uint64_t size) {
-    Elf64_Sym symbol{};
-    symbol.st_name = static_cast<Elf64_Word>(names_used_);
-    symbol.st_shndx = 1;
-    symbol.st_value = value;
-    symbol.st_size = size;
-    put(symbols_at + symbols_++ * sizeof symbol, symbol);
-    std::memcpy(bytes_.data() + names_at + names_used_, name.data(), name.size());
-    names_used_ += name.size() + 1;
-    std::array<Elf64_Shdr, 3> sections{};
-    sections[1].sh_type = SHT_DYNSYM;
-    sections[1].sh_offset = symbols_at;
-    sections[1].sh_size = symbols_ * sizeof symbol;
-    sections[1].sh_link = 2;
-    sections[2].sh_type = SHT_STRTAB;
-    sections[2].sh_offset = names_at;
-    sections[2].sh_size = names_used_;
-    put(tables_at + sizeof(Elf64_Phdr), sections);
-  }
-
-  std::vector<std::byte> bytes_;
-  std::uint64_t names_used_ = 1, symbols_ = 0;
 };
 
 TEST(PythonLayout, OldVersionsHaveAKeyOfThreads) {

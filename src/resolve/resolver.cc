@@ -74,6 +74,20 @@ FoundPython Resolver::python_of(pid_t pid) {
   return found.value_or(FoundPython{.support = PythonSupport::unreadable});
 }
 
+bool Resolver::runs_java(pid_t pid) {
+  const auto image = images_.image_of(pid);
+  return image && std::ranges::any_of(image->entries(),
+                                      [](const auto& entry) { return may_be_jvm(entry.mapping); });
+}
+
+std::vector<NamedThread> Resolver::java_thread_names(pid_t pid, std::span<const NamedThread> cut) {
+  const auto image = images_.image_of(pid);
+  if (!image) return {};
+  auto named = read_java_threads(*image, pid, cut);
+  cost_.failed += !named;
+  return std::move(named).value_or(std::vector<NamedThread>());
+}
+
 ResolvedStack Resolver::raw_user_stack(pid_t pid, std::span<const std::uint64_t> addresses,
                                        KernelTime at) {
   const auto image = images_.image_of(pid, at);

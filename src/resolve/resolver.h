@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "bpf/span.h"
 #include "core/user_copy.h"
+#include "resolve/java_threads.h"
 #include "resolve/known_frames.h"
 #include "resolve/process_images.h"
 #include "resolve/python_layout.h"
@@ -62,6 +63,11 @@ class Resolver {
                            KernelTime at = ProcessImages::latest);
   /// The interpreter of Python in the process, as it is now: none if no mapping looks like one.
   FoundPython python_of(pid_t pid);
+  /// Whether the process has mapped a virtual machine of Java.
+  bool runs_java(pid_t pid);
+  /// Those of the threads `cut` of a virtual machine of Java that have longer names: see
+  /// java_thread_names(). At most 256 threads; ids are those of the process's PID namespace.
+  std::vector<NamedThread> java_thread_names(pid_t pid, std::span<const NamedThread> cut);
   /// Addresses found through frame pointers: an instruction, then return addresses.
   ResolvedStack raw_user_stack(pid_t pid, std::span<const std::uint64_t> addresses,
                                KernelTime at = ProcessImages::latest);
@@ -91,6 +97,8 @@ class Resolver {
                                                        const user_registers& registers,
                                                        const UserCopy& copy) = 0;
   virtual std::optional<FoundPython> read_python(const ProcessImage& image, pid_t pid) = 0;
+  virtual std::optional<std::vector<NamedThread>> read_java_threads(
+      const ProcessImage& image, pid_t pid, std::span<const NamedThread> cut) = 0;
   virtual std::optional<ResolvedStack> read_recorded_stack(
       const ProcessImage& image, pid_t pid, std::span<const std::uint64_t> addresses) = 0;
 

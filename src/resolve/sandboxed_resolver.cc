@@ -92,6 +92,15 @@ std::optional<FoundPython> SandboxedResolver::read_python(const ProcessImage& im
                      .layout = {.runtime = answer->python.runtime}};
 }
 
+std::optional<std::vector<NamedThread>> SandboxedResolver::read_java_threads(
+    const ProcessImage& image, pid_t pid, std::span<const NamedThread> cut) {
+  auto answer = ask(image, pid,
+                    message::encode(message::JavaThreadsOf{.space = image.id(),
+                                                           .cut = {cut.begin(), cut.end()}}));
+  if (!answer) return std::nullopt;
+  return std::move(answer->java_threads);
+}
+
 std::optional<ResolvedStack> SandboxedResolver::read_recorded_stack(
     const ProcessImage& image, pid_t pid, std::span<const std::uint64_t> addresses) {
   return stack_of(
@@ -190,6 +199,10 @@ SandboxedResolver::Outcome SandboxedResolver::receive_answer(const ProcessImage&
     }
     if (const auto* python = std::get_if<message::Python>(&*packet)) {
       to.python = *python;
+      return Outcome::done;
+    }
+    if (auto* threads = std::get_if<message::JavaThreads>(&*packet)) {
+      to.java_threads = std::move(threads->named);
       return Outcome::done;
     }
     auto& part = std::get<message::Frames>(*packet);

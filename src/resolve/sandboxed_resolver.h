@@ -60,6 +60,7 @@ class SandboxedResolver : public Resolver {
   struct Answer {
     ResolvedStack stack;
     resolve_message::Python python{};
+    std::vector<NamedThread> java_threads{};
   };
 
   std::optional<ResolvedStack> read_user_stack(const ProcessImage& image, pid_t pid,
@@ -69,6 +70,8 @@ class SandboxedResolver : public Resolver {
       const ProcessImage& image, pid_t pid, std::span<const std::uint64_t> addresses) override;
 
   std::optional<FoundPython> read_python(const ProcessImage& image, pid_t pid) override;
+  std::optional<std::vector<NamedThread>> read_java_threads(
+      const ProcessImage& image, pid_t pid, std::span<const NamedThread> cut) override;
 
   std::optional<Answer> ask(const ProcessImage& image, pid_t pid,
                             std::span<const std::byte> request);

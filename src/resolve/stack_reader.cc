@@ -180,6 +180,17 @@ FoundPython StackReader::find_python_in(const Space& space, const ReadMemory& me
   return found;
 }
 
+std::vector<NamedThread> StackReader::java_threads_of(std::uint64_t id,
+                                                      std::span<const NamedThread> cut) {
+  const Space* space = used(id);
+  const Fd memory = space ? files_.memory() : Fd();
+  if (!memory) return {};
+  const auto& mappings = space->process.maps().all();
+  const auto jvm = std::ranges::find_if(mappings, may_be_jvm);
+  if (jvm == mappings.end()) return {};
+  return java_thread_names(*jvm, FileBytes(files_.mapped_file(*jvm)), memory_reader(memory), cut);
+}
+
 /// Names a frame after the function in the caller's call instruction. An exported function that
 /// ends in a jump has left its frame to a function that may have no name (fopen() of the C
 /// library).

@@ -13,6 +13,7 @@
 #include "bpf/span.h"
 #include "core/user_copy.h"
 #include "resolve/file_source.h"
+#include "resolve/java_threads.h"
 #include "resolve/line_reader.h"
 #include "resolve/python_frames.h"
 #include "resolve/resolved_stack.h"
@@ -68,6 +69,8 @@ class StackReader {
                                               std::span<const std::uint64_t> addresses);
   /// Looks for the interpreter of Python in a known space.
   FoundPython python_of(std::uint64_t space);
+  /// The full names of threads of Java in a known space: see java_thread_names().
+  std::vector<NamedThread> java_threads_of(std::uint64_t space, std::span<const NamedThread> cut);
 
  private:
   struct Place {

@@ -141,6 +141,11 @@ class Worker {
     send(message::encode(
         message::Python{.support = found.support, .runtime = found.layout.runtime}));
   }
+  void handle(const message::JavaThreadsOf& request) {
+    if (!use(request.space)) return;
+    send(message::encode(
+        message::JavaThreads{.named = reader_.java_threads_of(request.space, request.cut)}));
+  }
   void handle(const message::File&) { throw Wrong(); }
   void handle(const message::Probe& request) {
     if (!probe_) throw Wrong();

@@ -25,6 +25,10 @@ class MeasureListener {
   virtual void record(const Record&) = 0;
   /// Called before begin(), if stacks may have frames of Python code.
   virtual void take_python(const LearnPython& /*learn*/) {}
+  /// Adds the names of threads that are known by now. Called with the names of each report.
+  virtual void add_names(Names& /*names*/) const {}
+  /// `names` has more than those of begin() had.
+  virtual void use_names(const Names& /*names*/) {}
   /// `meanwhile` must be called every few ms while the listener waits for another process: the
   /// kernel's records do not wait. Called before anything else; with an empty function after
   /// everything else.

@@ -175,7 +175,8 @@ void BpfSource::begin() {
 
 void BpfSource::refresh_names(SessionInfo& info) const {
   if (probe_set_.names_kernel_threads())
-    for (auto& [tid, name] : kernel_thread_names()) info.names.kernel_threads[tid] = name;
+    for (auto& [tid, name] : kernel_thread_names()) info.names.threads[tid] = name;
+  listener_.add_names(info.names);
   if (!hierarchy_) return;
   for (auto& [id, path] : cgroup_paths(*hierarchy_)) info.names.cgroups[id] = path;
 }

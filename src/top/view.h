@@ -27,6 +27,7 @@ class TopView final : public MeasureListener {
   void set_complete(Complete complete) { complete_ = std::move(complete); }
 
   void begin(const SessionInfo& info) override;
+  void use_names(const Names& names) override { analysis_.use_names(names); }
   void record(const Record& record) override { analysis_.record(record); }
   void add_to(std::vector<pollfd>& waits) const override;
   void polled() override;

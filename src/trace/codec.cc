@@ -79,7 +79,7 @@ std::size_t encode_names(FieldListWriter& list, const Names& names, const Bytes&
       inner.text(caller_function, bounded_text(name.function));
     });
   }
-  for (const auto& entry : names.kernel_threads) {
+  for (const auto& entry : names.threads) {
     if (!has_room(out, 64 + bounded_text(entry.second).size())) {
       ++left_out;
       continue;
@@ -163,7 +163,7 @@ void decode_kernel_thread(std::span<const std::byte> bytes, Names& names) {
     if (field->tag == kernel_thread_tid) tid = static_cast<std::uint32_t>(field->number());
     if (field->tag == kernel_thread_name) name = field->text();
   }
-  names.kernel_threads[tid] = name;
+  names.threads[tid] = name;
 }
 
 void decode_option(std::span<const std::byte> bytes, std::map<std::string, std::string>& options) {

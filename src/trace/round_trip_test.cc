@@ -48,8 +48,8 @@ void expect_equal(const SessionInfo& a, const SessionInfo& b) {
   EXPECT_EQ(a.target.cpus, b.target.cpus);
   EXPECT_EQ(std::tie(a.backend, a.notes, a.names.syscalls),
             std::tie(b.backend, b.notes, b.names.syscalls));
-  EXPECT_EQ(std::tie(a.names.cgroups, a.names.callers, a.names.kernel_threads, a.options),
-            std::tie(b.names.cgroups, b.names.callers, b.names.kernel_threads, b.options));
+  EXPECT_EQ(std::tie(a.names.cgroups, a.names.callers, a.names.threads, a.options),
+            std::tie(b.names.cgroups, b.names.callers, b.names.threads, b.options));
 }
 
 void expect_equal(const Receipt& a, const Receipt& b) {

@@ -104,7 +104,7 @@ inline SessionInfo sample_info() {
   info.notes = {"attached 2 of 712 tracepoints"};
   info.names.syscalls = {{{0, 470}, "brand_new"}, {{1, 5}, "open"}};
   info.names.callers = {{1, {"[unknown]", "[unknown]"}}, {2, {"libc.so.6", "fopen64"}}};
-  info.names.kernel_threads = {{12, "kworker/R-kvfree_rcu_reclaim"}, {4'000'000'000, "\n"}};
+  info.names.threads = {{12, "kworker/R-kvfree_rcu_reclaim"}, {4'000'000'000, "\n"}};
   info.names.cgroups = {{1, "/"}, {18446744073709551615U, "/docker/\x1b[31m"}};
   return info;
 }

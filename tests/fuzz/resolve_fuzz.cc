@@ -70,6 +70,17 @@ void check(const message::Python& python) {
   const auto again = message::decode_to_parent(packet);
   require(again && message::encode(std::get<message::Python>(*again)) == packet);
 }
+void check(const message::JavaThreadsOf& wanted) {
+  require(wanted.cut.size() <= message::max_threads);
+  const auto again = message::decode_to_child(message::encode(wanted));
+  require(again && std::get<message::JavaThreadsOf>(*again).cut == wanted.cut);
+}
+void check(const message::JavaThreads& threads) {
+  const auto packet = message::encode(threads);
+  require(packet.size() <= message::max_bytes);
+  const auto again = message::decode_to_parent(packet);
+  require(again && std::get<message::JavaThreads>(*again).named == threads.named);
+}
 void check(const message::Probe&) {}
 
 }  // namespace

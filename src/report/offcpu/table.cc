@@ -80,10 +80,10 @@ void OffcpuRow::set_sums(const OffcpuRow& now) {
 }
 
 void give_full_names(std::vector<OffcpuRow>& rows, const Names& names, QueueOfWork queue) {
-  if (names.kernel_threads.empty()) return;
+  if (names.threads.empty()) return;
   for (OffcpuRow& row : rows) {
     // A thread of the kernel is a process too. Rows of several threads have no pid.
-    row.comm = full_name(names, row.pid, row.comm, queue);
+    row.comm = full_name(names, row.tid != 0 ? row.tid : row.pid, row.comm, queue);
     for (Displacer& displacer : row.displacers)
       displacer.comm = full_name(names, displacer.tid, displacer.comm, queue);
   }

@@ -230,7 +230,7 @@ TEST_F(OffcpuTables, NamesOfEndedThreadsStayWithinTheLimit) {
 
 TEST_F(OffcpuTables, HaveTheFullNamesOfKernelThreads) {
   Names names;
-  names.kernel_threads = {{10, "kworker/R-kvfree_rcu_reclaim"}, {12, "kworker/0:1-events"}};
+  names.threads = {{10, "kworker/R-kvfree_rcu_reclaim"}, {12, "kworker/0:1-events"}};
   add(thread_at(1100, 1, 10, "kworker/R-kvfre"));
   add(thread_at(1100, 2, 11, "worker"));
   add_displacer(2, 12, "kworker/0:1", 1, 1);

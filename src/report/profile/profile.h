@@ -77,7 +77,7 @@ class Profile {
   const ProcessCounts& processes() const { return processes_; }
 
   /// The full names of kernel threads, for the stacks of all samples that follow.
-  void use_names(const Names& names) { names_.kernel_threads = names.kernel_threads; }
+  void use_names(const Names& names) { names_.threads = names.threads; }
   /// Finds the paths of cgroups, and the full names of kernel threads. Before that, rows by cgroup
   /// have none, and threads have the names of their samples.
   void resolve_names(const Names& names);

@@ -242,7 +242,7 @@ TEST(ProfileFigures, CpuShareIsTheTimeOfOneCpu) {
 
 TEST(Profile, HasTheFullNamesOfKernelThreads) {
   Names names;
-  names.kernel_threads = {{7, "kworker/R-kvfree_rcu_reclaim"}, {8, "kworker/0:1-events"}};
+  names.threads = {{7, "kworker/R-kvfree_rcu_reclaim"}, {8, "kworker/0:1-events"}};
   const auto kernel_thread = [](u32 tid, std::string_view comm) {
     profile_sample taken = sample(tid, comm);
     taken.header.pid = tid;

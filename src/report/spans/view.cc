@@ -7,6 +7,7 @@
 
 #include "analysis/span_words.h"
 #include "base/text.h"
+#include "core/full_names.h"
 #include "core/span_kinds.h"
 #include "sinks/latency_sections.h"
 #include "sinks/text_format.h"
@@ -124,6 +125,7 @@ void SpanView::interval(const SessionInfo& info, Duration wall) {
 }
 
 void SpanView::end(SessionInfo info, const Receipt& receipt) {
+  for (auto& [tid, comm] : names_) comm = full_name(info.names, tid, comm, QueueOfWork::left_out);
   LatencyTable all = table(total_, info.duration);
   all.unfinished = std::move(open_);
   sink_.section(std::make_shared<LatencySection>(all));

@@ -55,6 +55,8 @@ class StallView {
   StallView(StallViewOptions options, StackNamer& namer, Sink& sink, FlameSink* drawing = nullptr);
 
   void begin(const SessionInfo& info);
+  /// For findings from now on.
+  void use_names(const Names& names) { info_.names = names; }
   /// The settings that hold from `at` on.
   void change(KernelTime at, Thresholds thresholds, std::optional<Duration> timeout);
   void record(const Record& record);

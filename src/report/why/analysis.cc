@@ -89,6 +89,11 @@ WhyAnalysis::WhyAnalysis(const WhyPlan& plan, StackNamer& namer, Duration interv
                   [this](const RawStall& stall) { return wants_user_stacks(stall); }),
               namer, no_sink_) {}
 
+void WhyAnalysis::use_names(const Names& names) {
+  names_ = names;
+  stalls_.use_names(names);
+}
+
 void WhyAnalysis::begin(const SessionInfo& info) {
   names_ = info.names;
   session_.answers = interval_.answers =

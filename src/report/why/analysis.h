@@ -55,6 +55,8 @@ class WhyAnalysis {
   WhyAnalysis(const WhyPlan& plan, StackNamer& namer, Duration interval = {});
 
   void begin(const SessionInfo& info);
+  /// For findings and reports from now on.
+  void use_names(const Names& names);
   void record(const Record& record);
   /// As MeasureListener::tick() and settle().
   void tick() { stalls_.tick(now_); }

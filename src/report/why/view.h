@@ -19,6 +19,7 @@ class WhyView final : public MeasureListener {
       : spawned_(plan.spawned), options_(output), analysis_(plan, namer) {}
 
   void begin(const SessionInfo& info) override;
+  void use_names(const Names& names) override { analysis_.use_names(names); }
   void record(const Record& record) override { analysis_.record(record); }
   void interval(const SessionInfo&, Duration) override {}
   void tick() override { analysis_.tick(); }
