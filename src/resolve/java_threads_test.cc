@@ -8,7 +8,6 @@
 namespace overdue::java_threads_test {
 namespace {
 
-constexpr std::uint64_t loaded_at = LibraryFixture::loaded_at;
 constexpr std::uint64_t words_at = 0xa00, entries_at = 0xb00, texts_at = 0xd00, statics_at = 0xf00,
                         list_at = 0x1000, thread_at = 0x1100, system_at = 0x1200,
                         handle_at = 0x1300, object_at = 0x1400, string_at = 0x1500,

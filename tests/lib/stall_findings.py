@@ -4,7 +4,7 @@ import os
 import tempfile
 import unittest
 
-from overdue_test import overdue, read_ndjson, require_root, tool
+from overdue_test import SLOWER, overdue, read_ndjson, require_root, tool
 
 MS = 1_000_000
 PARTS = {"oncpu_ns", "runqueue_ns", "preempted_ns", "throttled_ns", "blocked_ns", "irq_ns", "softirq_ns",
@@ -125,9 +125,12 @@ class Case(unittest.TestCase):
         self.assertEqual(set(finding["breakdown"]), PARTS)
         self.assertEqual(sum(finding["breakdown"].values()), finding["latency_ns"], described(finding))
         self.assertEqual(sum(finding["blocked"].values()), finding["breakdown"]["blocked_ns"], described(finding))
-        # A hardened kernel hides two switches in a thousand: the preemption between them is not known.
-        self.assertLessEqual(finding["breakdown"]["unknown_ns"], max(0.02 * finding["latency_ns"], MS / 10),
-                             described(finding))
+        # A hardened kernel hides two switches in a thousand: the preemption between them is not known. An emulated
+        # CPU takes long to come out of idle: the thread is runnable, and no other thread runs.
+        waking_up = 0 if SLOWER == 1 else sum(share["ns"] for wait in finding["waits"] if wait["state"] == "preempted"
+                                              for share in wait.get("ran", []) if share["tid"] == 0)
+        self.assertLessEqual(finding["breakdown"]["unknown_ns"] - waking_up,
+                             max(0.02 * finding["latency_ns"], MS / 10), described(finding))
         within = sum(wait["ns"] for wait in finding["waits"])
         self.assertLessEqual(within, finding["latency_ns"], f"waits are within the span: {described(finding)}")
 
