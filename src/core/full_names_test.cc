@@ -10,10 +10,10 @@ namespace {
 Names of_threads() {
   Names all;
   all.threads = {{10, "kworker/0:0H-events_highpri"},
-                        {11, "kworker/u8:2+flush-254:0"},
-                        {12, "kworker/R-kvfree_rcu_reclaim"},
-                        {13, "rcu_exp_par_gp_kthread_worker/0"},
-                        {14, "kworker/u128:10-events"}};
+                 {11, "kworker/u8:2+flush-254:0"},
+                 {12, "kworker/R-kvfree_rcu_reclaim"},
+                 {13, "rcu_exp_par_gp_kthread_worker/0"},
+                 {14, "kworker/u128:10-events"}};
   return all;
 }
 
