@@ -68,7 +68,8 @@ std::vector<NamedThread> JavaThreads::new_threads(pid_t pid,
   for (const std::uint32_t tid : proc_.threads_of(static_cast<std::uint32_t>(pid))) {
     std::string comm = read_text(tasks / std::to_string(tid) / "comm", 64).value_or("");
     if (comm.ends_with('\n')) comm.pop_back();
-    if (comm.size() < cut_name || threads_.size() >= threads_max) continue;
+    if (comm.size() < cut_name) continue;
+    if (threads_.size() >= threads_max) threads_.clear();  // most have ended
     Thread& thread = threads_[tid];
     if (thread.comm != comm) thread = {.comm = comm, .name = {}};
     if (!thread.name.empty() || thread.tries >= tries_max) continue;

@@ -82,8 +82,8 @@ Members::Members(const Mapping& mapping, const FileBytes& file, const ReadMemory
   const std::uint64_t stride = words[stride_name];
   if (stride == 0 || stride > entry_max) return;
   std::vector<std::byte> entry(stride);
-  for (std::uint64_t at = words[table_name]; members_.size() < entries_max; at += stride) {
-    if (!memory(at, entry)) return;
+  for (std::uint64_t i = 0; i < entries_max; ++i) {
+    if (!memory(words[table_name] + i * stride, entry)) return;
     const auto type = part_of<std::uint64_t>(entry, words[type_name]);
     if (type == 0) return;
     const bool is_static = part_of<std::int32_t>(entry, words[static_name]) != 0;
