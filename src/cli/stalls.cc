@@ -68,6 +68,7 @@ class StallReporter final : public MeasureListener {
     names_ = info.names;
     stacks_.begin(info);
     view_->begin(info);
+    use_new_names();
     report_.output->flush();
     saver_.begin(info);
   }
@@ -82,9 +83,11 @@ class StallReporter final : public MeasureListener {
     if (view_) view_->change(at, options.thresholds, options.timeout);
   }
   /// Reads the files of processes soon after their start: they may delete their files, or end.
-  void polled() override { stacks_.follow(); }
+  void polled() override {
+    stacks_.follow();
+    use_new_names();
+  }
   void tick() override {
-    if (stacks_.add_new_names(names_)) view_->use_names(names_);
     view_->tick(KernelClock::now());
     actions_.tick();
     report_.output->flush();
@@ -104,6 +107,10 @@ class StallReporter final : public MeasureListener {
   }
 
  private:
+  void use_new_names() {
+    if (stacks_.add_new_names(names_)) view_->use_names(names_);
+  }
+
   StallViewOptions options_;
   Destination to_;
   std::unique_ptr<Debuginfod> debuginfod_;

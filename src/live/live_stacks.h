@@ -67,6 +67,7 @@ class LiveStacks final : public StackNamer {
   std::vector<MappedFile> files_of(std::uint32_t pid, KernelTime at);
   /// Calls `meanwhile` every few ms while a stack waits for the child.
   void while_waiting(const std::function<void()>& meanwhile) {
+    meanwhile_ = meanwhile;
     resolver_->while_waiting(meanwhile);
   }
   const Resolver::Cost& cost() const { return resolver_->cost(); }
@@ -92,6 +93,7 @@ class LiveStacks final : public StackNamer {
   ProcessImages images_;
   std::unordered_map<std::uint32_t, std::string> names_;  ///< thread names by tid; bounded
   std::unique_ptr<Resolver> resolver_;
+  std::function<void()> meanwhile_;
   PythonPrograms python_;
   JavaThreads java_;
   std::optional<MmapEvents> events_;

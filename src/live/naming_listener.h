@@ -36,6 +36,7 @@ class NamingListener final : public MeasureListener {
     names_ = info.names;
     stacks_.begin(info);
     view_.begin(info);
+    hand_names_on();
     saver_.begin(info);
   }
   void record(const Record& record) override {
@@ -48,6 +49,7 @@ class NamingListener final : public MeasureListener {
   void add_to(std::vector<pollfd>& waits) const override { view_.add_to(waits); }
   void polled() override {
     stacks_.follow();
+    hand_names_on();
     view_.polled();
   }
   bool wants_receipts() const override { return view_.wants_receipts(); }
@@ -59,7 +61,6 @@ class NamingListener final : public MeasureListener {
   void ending() override { view_.ending(); }
   void interval(const SessionInfo& info, Duration wall) override { view_.interval(info, wall); }
   void tick() override {
-    if (stacks_.add_new_names(names_)) view_.use_names(names_);
     view_.tick();
     saver_.flush();
   }
@@ -73,6 +74,10 @@ class NamingListener final : public MeasureListener {
   }
 
  private:
+  void hand_names_on() {
+    if (stacks_.add_new_names(names_)) view_.use_names(names_);
+  }
+
   MeasureListener& view_;
   LiveStacks& stacks_;
   TraceSaver saver_;

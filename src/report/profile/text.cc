@@ -63,13 +63,17 @@ std::string head(const ProfileFigures& all) {
 
 std::string thread_table(const ProfileFigures& all) {
   const auto rows = shown(all.threads, all.top, rows_shown);
-  std::string text = fmt::format("\n{:>9} {:>7} {:>7} {:>8} {:>8}  {:<16} {}\n", "SAMPLES", "SHARE",
-                                 "%CPU", "PID", "TID", "THREAD", "PROCESS");
+  std::size_t width = 16;
   for (const ProfiledThread& thread : rows)
-    text += fmt::format("{:>9} {:>7} {:>7} {:>8} {:>8}  {:<16} {}\n", grouped(thread.samples),
+    width = std::max(width, display_width(printable(thread.comm)));
+  std::string text = fmt::format("\n{:>9} {:>7} {:>7} {:>8} {:>8}  {:<{}} {}\n", "SAMPLES", "SHARE",
+                                 "%CPU", "PID", "TID", "THREAD", width, "PROCESS");
+  for (const ProfiledThread& thread : rows)
+    text += fmt::format("{:>9} {:>7} {:>7} {:>8} {:>8}  {}{:{}} {}\n", grouped(thread.samples),
                         share_text(thread.samples, all.samples),
                         percent_text(all.cpu_share(thread), all.samples), thread.pid, thread.tid,
-                        printable(thread.comm), printable(thread.process));
+                        printable(thread.comm), "", width - display_width(printable(thread.comm)),
+                        printable(thread.process));
   return text + more_text(all.threads.size(), rows.size(), "more thread");
 }
 

@@ -44,6 +44,10 @@ class ProfileView final : public MeasureListener {
   ProfileView(ProfilePlan plan, const OutputOptions& output, bool spawned, StackNamer& namer);
 
   void begin(const SessionInfo& info) override;
+  void use_names(const Names& names) override {
+    profile_.use_names(names);
+    if (since_last_) since_last_->use_names(names);
+  }
   void record(const Record& record) override;
   void interval(const SessionInfo& info, Duration wall) override;
   void tick() override {
