@@ -49,6 +49,7 @@ class OffcpuCommand final : public Command {
     app.add_option("--flame", flame_);
     app.add_option("--stacks-over", stacks_over_);
     app.add_flag("--waker", plan_.draws_wakers);
+    app.add_flag("--on-cpu", plan_.draws_oncpu);
     add_stack_options(app, stack_options_);
   }
 
@@ -90,6 +91,10 @@ void OffcpuCommand::check_stacks() const {
   if (plan_.draws_wakers && !draws())
     throw Error("--waker is for drawings: --flame FILE, -f folded, svg, speedscope, pprof")
         .hint("--by stack has the wakers in its rows")
+        .exit_status(2);
+  if (plan_.draws_oncpu && !draws())
+    throw Error("--on-cpu is for drawings: --flame FILE, -f folded, svg, speedscope, pprof")
+        .hint("the tables have the time on the CPU in a column")
         .exit_status(2);
   const bool of_stacks = by_ == "stack" || is_of_stacks(output_.format);
   if (of_stacks && output_.interval)
@@ -204,6 +209,7 @@ int OffcpuCommand::measure_stacks(const MeasureRequest& request, const Kernel& k
   options.explains = false;
   options.totals = true;
   options.cpu_totals = plan.has_cpus;
+  options.profiles = plan.draws_oncpu;
   options.whole_machine = request.selection.kind == TargetKind::all;
   StallProbeSet probe_set(std::move(options));
   OffcpuStacksView with_stacks(view, stacks, plan, flame_);

@@ -198,6 +198,32 @@ class Offcpu(QuotaMixin, OffcpuCase):
         rest_us = sum(int(us) for stack, us in stacks if "without a stack" in stack)
         self.assertLess(rest_us, naps_us / 2, stacks)
 
+    def test_a_drawing_of_all_time(self):
+        """On the CPU and off it: all that the thread lived, and what the program knows of each."""
+        path, computed_ms, slept_ms = f"{self.folder}/all.folded", 400, 200
+        program = f"""\
+import time
+def crunch(end):
+    while time.process_time() < end: sum(range(999))
+def nap(): time.sleep({slept_ms / 1000})
+for _ in range(2):
+    crunch(time.process_time() + {computed_ms / 2000})
+    nap()
+crunch(time.process_time() + 0.2)
+"""
+        report, _ = offcpu("--on-cpu", "--flame", path, "--save", self.file, "--", sys.executable, "-c", program)
+        [row] = report["threads"]
+        with open(path, encoding="utf-8") as file:
+            drawn = file.read()
+        stacks = [line.rsplit(" ", 1) for line in drawn.splitlines()]
+        lived_ns = row["oncpu_ns"] + row["offcpu_ns"]
+        self.assertAlmostEqual(sum(int(us) * 1000 for _, us in stacks), lived_ns, delta=lived_ns / 1000)
+        slept_us = sum(int(us) for stack, us in stacks if ";nap;" in stack and ";sleeping" in stack)
+        self.assertGreaterEqual(slept_us, 2 * slept_ms * 1000, drawn)
+        crunched_us = sum(int(us) for stack, us in stacks if ";crunch" in stack)
+        self.assertGreater(crunched_us, 0.7 * computed_ms * 1000, drawn)
+        self.assertEqual(overdue("report", self.file, "-f", "folded").out, drawn)
+
     def test_traces_in_text(self):
         path = f"{self.folder}/trace.txt"
         with open(path, "w", encoding="ascii") as file:
@@ -268,7 +294,7 @@ class Offcpu(QuotaMixin, OffcpuCase):
         for arguments, says in ((("--max",), "add -i 1s"), (("--sort", "x"), "unknown column 'x'"),
                                 (("-f", "json", "-i", "1s"), "use -f ndjson"),
                                 (("--stacks-over", "1ms"), "--flame"), (("--by", "stacks"), "--by"),
-                                (("--waker",), "--flame"), (("--by", "stack", "--sort", "max"), "no --sort"),
+                                (("--waker",), "--flame"), (("--on-cpu",), "--flame"), (("--by", "stack", "--sort", "max"), "no --sort"),
                                 (("--by", "stack", "-i", "1s"), "no intervals"),
                                 (("--by", "cpu", "--sort", "max"), "no --sort"),
                                 (("--by", "cpu", "--max", "-i", "1s"), "--by cpu")):

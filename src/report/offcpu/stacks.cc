@@ -144,8 +144,15 @@ void OffcpuStacks::add(const Finding& finding) {
 
 void OffcpuStacks::add(std::span<const FoldedFrame> frames, std::uint64_t ns) {
   tree_.add(frames, ns);
-  if (drawing_)
-    drawing_->add(drawn_wakers_ == WakerFrames::joined ? frames : without_waker(frames), ns);
+  if (drawing_) draw(drawn_wakers_ == WakerFrames::joined ? frames : without_waker(frames), ns);
+}
+
+void OffcpuStacks::draw(std::span<const FoldedFrame> frames, std::uint64_t ns) {
+  if (only_waits_) return drawing_->add(frames, ns);
+  std::vector<FoldedFrame> drawn(frames.begin(), frames.end());
+  const auto state = std::ranges::find(drawn, FrameKind::syscall, &FoldedFrame::kind);
+  for (auto frame = state; frame != drawn.end(); ++frame) frame->kind = FrameKind::waiting;
+  drawing_->add(drawn, ns);
 }
 
 /// A tid may be used again: what was added for it is time of any of its threads.

@@ -40,12 +40,16 @@ class OffcpuStacks {
   OffcpuStacks(const OffcpuStacks&) = delete;
   OffcpuStacks& operator=(const OffcpuStacks&) = delete;
 
-  /// `drawing`, which must outlive this object, gets every stack too.
-  void draw_to(FlameSink& drawing, WakerFrames wakers) {
+  /// `drawing`, which must outlive this object, gets every stack too. `only_waits`: it has nothing
+  /// else; otherwise the kernel's functions of a wait look like waiting.
+  void draw_to(FlameSink& drawing, WakerFrames wakers, bool only_waits) {
     drawing_ = &drawing;
     drawn_wakers_ = wakers;
+    only_waits_ = only_waits;
   }
   void begin(const SessionInfo& info);
+  /// For waits from now on.
+  void use_names(const Names& names) { waits_->use_names(names); }
   void record(const Record& record);
   /// Handles the waits that need not wait for a record any more.
   void tick() { waits_->tick(now_); }
@@ -69,11 +73,13 @@ class OffcpuStacks {
 
   void add(const Finding& finding);
   void add(std::span<const FoldedFrame> frames, std::uint64_t ns);
+  void draw(std::span<const FoldedFrame> frames, std::uint64_t ns);
 
   StackNamer& namer_;
   Duration shortest_;
   FlameSink* drawing_ = nullptr;
   WakerFrames drawn_wakers_{};
+  bool only_waits_ = true;
   NoSink no_sink_;
   StackTree tree_;                    ///< weights in nanoseconds
   std::unique_ptr<StallView> waits_;  ///< from begin() on

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "report/offcpu/oncpu_stacks.h"
 #include "report/offcpu/stacks.h"
 #include "report/offcpu/view.h"
 #include "source/listener.h"
@@ -19,6 +20,10 @@ class OffcpuStacksView final : public MeasureListener {
                    const std::string& flame);
 
   void begin(const SessionInfo& info) override;
+  void use_names(const Names& names) override {
+    stacks_.use_names(names);
+    if (oncpu_) oncpu_->use_names(names);
+  }
   void record(const Record& record) override;
   void interval(const SessionInfo& info, Duration wall) override { view_.interval(info, wall); }
   void tick() override;
@@ -31,6 +36,7 @@ class OffcpuStacksView final : public MeasureListener {
   bool has_flame_file_;
   std::optional<FlameSink> drawing_;
   OffcpuStacks stacks_;
+  std::optional<OncpuStacks> oncpu_;  ///< for the drawing
 };
 
 }  // namespace overdue

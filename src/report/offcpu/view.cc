@@ -67,6 +67,7 @@ KeptOptions kept_options(const OffcpuPlan& plan) {
           {"has_net", std::to_string(plan.has_net)},
           {"runnable_only", std::to_string(plan.runnable_only)},
           {"wakers", std::to_string(plan.draws_wakers)},
+          {"oncpu", std::to_string(plan.draws_oncpu)},
           {"stacks_over_ns", std::to_string(plan.stacks_over.count())},
           {"sort", plan.sort}};
 }
@@ -84,6 +85,7 @@ OffcpuPlan kept_offcpu_plan(const SessionInfo& info) {
   plan.has_net = number("has_net", 0, 1) != 0;
   plan.stacks_over = Duration(number("stacks_over_ns", 0, INT64_MAX));
   plan.draws_wakers = number("wakers", 0, 1) != 0;
+  plan.draws_oncpu = number("oncpu", 0, 1) != 0;
   plan.show.lines = number("lines", 0, 1) != 0;
   plan.show.top = number("top", 0, UINT32_MAX);
   plan.runnable_only = number("runnable_only", 0, 1) != 0;

@@ -24,6 +24,7 @@ struct OffcpuPlan {
   bool runnable_only = false;    ///< no threads that were only blocked; longest runnable first
   std::string sort = "waiting";  ///< column by which rows are sorted, largest first
   bool draws_wakers = false;     ///< drawings go on with the functions of the wakers
+  bool draws_oncpu = false;      ///< drawings also have the time on the CPU: there are samples
   bool spawned = false;          ///< true: the program uses Overdue's stdout
 
   /// Throws Error (exit status 2) for an unknown column.
@@ -59,7 +60,11 @@ class OffcpuView final : public MeasureListener {
 
   std::string_view format() const { return options_.format; }
   /// A row for each thread, since the start.
-  std::vector<OffcpuRow> threads() const { return table_.rows(Whose::thread); }
+  std::vector<OffcpuRow> threads(const Names& names) const {
+    std::vector<OffcpuRow> rows = table_.rows(Whose::thread);
+    give_full_names(rows, names, QueueOfWork::left_out);
+    return rows;
+  }
   /// For the report at the end, longest in total first.
   void set_stacks(std::vector<OffcpuStack> stacks) { stacks_ = std::move(stacks); }
   /// The report itself, where is_of_stacks() is true of its format.

@@ -24,13 +24,6 @@ FrameKind kind_of(const StackFrame& frame) {
   return frame.is_kernel ? FrameKind::kernel : FrameKind::user;
 }
 
-void append_outermost_first(Frames& frames, const Stack& stack) {
-  for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) {
-    frames.push_back({to_text(*frame), kind_of(*frame)});
-    if (frame->follows_gap) frames.push_back({"…", FrameKind::unknown});
-  }
-}
-
 /// Whether an interrupt begins in this function: the functions that call it were interrupted.
 bool begins_interrupt(const StackFrame& frame) {
   return frame.name.starts_with("asm_") || frame.name.starts_with("el1h_");
@@ -98,6 +91,13 @@ bool is_own_time(const Finding& finding) {
 }
 
 }  // namespace
+
+void append_outermost_first(std::vector<FoldedFrame>& frames, const Stack& stack) {
+  for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) {
+    frames.push_back({to_text(*frame), kind_of(*frame)});
+    if (frame->follows_gap) frames.push_back({"…", FrameKind::unknown});
+  }
+}
 
 std::vector<FoldedStack> folded_stacks(const Finding& finding, WakerFrames wakers) {
   Folding folding(finding);

@@ -36,6 +36,9 @@ inline constexpr std::string_view woken_by = "woken by";
 std::vector<FoldedStack> folded_stacks(const Finding& finding,
                                        WakerFrames wakers = WakerFrames::left_out);
 
+/// Appends the functions of a stack, outermost first.
+void append_outermost_first(std::vector<FoldedFrame>& frames, const Stack& stack);
+
 /// The frames of a stack before those of the waker.
 std::span<const FoldedFrame> without_waker(std::span<const FoldedFrame> frames);
 
