@@ -234,6 +234,7 @@ int OffcpuCommand::run(const Invocation& invocation) {
       {.idle = plan.show.lines && target_.all, .cpus = plan.has_cpus, .sockets = plan.has_net});
   LiveStacks stacks({.sandbox = !stack_options_.no_sandbox});
   NamingListener listener(view, stacks, save_);
+  listener.use_names_only();
   return measure(request, *kernel, probe_set, listener);
 }
 

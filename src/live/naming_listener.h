@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +28,8 @@ class NamingListener final : public MeasureListener {
         saver_(std::move(save), &stacks),
         complete_(std::move(complete)) {}
 
+  /// No record has a user stack: a program that Overdue starts need not wait until it is followed.
+  void use_names_only() { names_only_ = true; }
   void while_waiting(const std::function<void()>& meanwhile) override {
     stacks_.while_waiting(meanwhile);
   }
@@ -34,7 +37,10 @@ class NamingListener final : public MeasureListener {
   void add_names(Names& names) const override { stacks_.add_names(names); }
   void begin(const SessionInfo& info) override {
     names_ = info.names;
-    stacks_.begin(info);
+    if (names_only_)
+      to_begin_ = info;
+    else
+      stacks_.begin(info);
     view_.begin(info);
     hand_names_on();
     saver_.begin(info);
@@ -48,6 +54,7 @@ class NamingListener final : public MeasureListener {
   }
   void add_to(std::vector<pollfd>& waits) const override { view_.add_to(waits); }
   void polled() override {
+    if (to_begin_) stacks_.begin(*std::exchange(to_begin_, std::nullopt));
     stacks_.follow();
     hand_names_on();
     view_.polled();
@@ -82,6 +89,8 @@ class NamingListener final : public MeasureListener {
   LiveStacks& stacks_;
   TraceSaver saver_;
   Names names_;
+  bool names_only_ = false;
+  std::optional<SessionInfo> to_begin_;
   std::function<void(SessionInfo&)> complete_;
 };
 
