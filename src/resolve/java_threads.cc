@@ -247,7 +247,7 @@ std::vector<NamedThread> java_thread_names(const Mapping& mapping, const FileByt
     if (found == wanted.end()) continue;
     // The handle is the address of a reference of 8 bytes.
     if (auto name = objects.name_of(number(number(thread + object_at)), found->second))
-      named.push_back({.tid = *tid, .name = std::move(*name)});
+      named.push_back({.tid = found->first, .name = std::move(*name)});
   }
   return named;
 }

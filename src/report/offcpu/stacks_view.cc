@@ -37,7 +37,7 @@ void OffcpuStacksView::end(const SessionInfo& info, const Receipt& receipt) {
   SessionInfo reported = info;
   const std::vector<OffcpuRow> threads = view_.threads(info.names);
   stacks_.add_rest(threads);
-  if (oncpu_) oncpu_->draw(threads, *drawing_);
+  if (oncpu_ && drawing_) oncpu_->draw(threads, *drawing_);
   for (std::string& note : stacks_.notes()) reported.notes.push_back(std::move(note));
   if (drawing_ && has_flame_file_) drawing_->end(reported, receipt);
   if (drawing_ && is_of_stacks(view_.format()))
