@@ -54,7 +54,10 @@ class NamingListener final : public MeasureListener {
   }
   void add_to(std::vector<pollfd>& waits) const override { view_.add_to(waits); }
   void polled() override {
-    if (to_begin_) stacks_.begin(*std::exchange(to_begin_, std::nullopt));
+    if (to_begin_) {
+      stacks_.begin(*to_begin_);
+      to_begin_.reset();
+    }
     stacks_.follow();
     hand_names_on();
     view_.polled();
