@@ -9,7 +9,7 @@ constexpr Field socket_fields[] = {
     OVERDUE_FIELD(socket_queue, send_bytes, bytes, value,
                   "written, and not sent or not acknowledged yet"),
     OVERDUE_FIELD(socket_queue, drops, count, value,
-                  "packets without room since the socket was opened (UDP)"),
+                  "packets without room since the session began (UDP)"),
     OVERDUE_FIELD(socket_queue, text, text, value, "protocol and addresses"),
 };
 constexpr Field softnet_fields[] = {

@@ -72,7 +72,8 @@ std::vector<NamedThread> JavaThreads::new_threads(pid_t pid,
     if (threads_.size() >= threads_max) threads_.clear();  // most have ended
     Thread& thread = threads_[tid];
     if (thread.comm != comm) thread = {.comm = comm, .name = {}};
-    if (!thread.name.empty() || thread.tries >= tries_max) continue;
+    // A name may change behind the bytes that the kernel keeps, so known names are read again.
+    if (thread.name.empty() && thread.tries >= tries_max) continue;
     const auto status = read_text(tasks / std::to_string(tid) / "status", status_max);
     const auto id = status ? id_in_namespace(*status) : std::nullopt;
     if (!id) continue;
@@ -96,7 +97,7 @@ bool JavaThreads::look_at(pid_t pid, Resolver& resolver) {
       const auto tid = tids.find(named.tid);
       if (tid == tids.end()) continue;
       Thread& thread = threads_[tid->second];
-      if (!named.name.starts_with(thread.comm)) continue;
+      if (!named.name.starts_with(thread.comm) || named.name == thread.name) continue;
       thread.name = std::move(named.name);
       has_news_ = true;
     }

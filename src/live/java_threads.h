@@ -28,7 +28,7 @@ class JavaThreads {
   /// Processes of the target; none: all processes that run java(1).
   void note_target(const std::vector<std::uint32_t>& pids);
   void note(const ProcessEvent& event);
-  /// Asks for the names of new threads: once a second, and less often where asking takes longer
+  /// Asks for the names of the threads: once a second, and less often where asking takes longer
   /// than a fiftieth of the time.
   void look(Resolver& resolver, KernelTime now);
   /// Also names of threads that have ended.

@@ -74,7 +74,7 @@ void LiveStacks::begin(const SessionInfo& info) {
   for (const std::uint32_t pid : info.target.pids) images_.add_target(static_cast<pid_t>(pid));
   python_.note_target(info.target.pids);
   java_.note_target(info.target.pids);
-  // The session does not run yet: `meanwhile_` would end it.
+  // Before a session runs, `meanwhile_` would end it.
   resolver_->while_waiting({});
   java_.look(*resolver_, KernelClock::now());
   resolver_->while_waiting(meanwhile_);

@@ -62,6 +62,15 @@ std::set<std::uint64_t> sockets_of_process(const std::filesystem::path& process)
   return inodes;
 }
 
+/// Calls `use` for each socket in a table of the network namespace of the process.
+template <typename Use>
+void read_sockets(const Proc& proc, std::uint32_t pid, std::string_view protocol, const Use& use) {
+  std::ifstream rows(proc.root() / std::to_string(pid) / "net" / protocol);
+  std::string row;
+  for (std::size_t i = 0; i < rows_of_table && std::getline(rows, row); ++i)
+    if (std::optional<socket_queue> socket = socket_of_row(protocol, row)) use(*socket);
+}
+
 template <typename T>
 void deliver_sample(const T& record, const Schema& schema, const RecordHandler& handler) {
   handler({&schema, std::as_bytes(std::span(&record, 1))});
@@ -132,13 +141,10 @@ void SocketQueues::find_processes(const std::vector<member>& threads) {
 /// first is not of this session, and all else is.
 void SocketQueues::keep_drops(std::uint32_t pid, const std::string& net) {
   if (!nets_.insert(net).second) return;
-  for (const char* const protocol : {"udp", "udp6"}) {
-    std::ifstream rows(proc_.root() / std::to_string(pid) / "net" / protocol);
-    std::string row;
-    for (std::size_t i = 0; i < rows_of_table && std::getline(rows, row); ++i)
-      if (const std::optional<socket_queue> socket = socket_of_row(protocol, row))
-        if (socket->drops > 0) drops_before_[socket->inode] = socket->drops;
-  }
+  for (const char* const protocol : {"udp", "udp6"})
+    read_sockets(proc_, pid, protocol, [this](const socket_queue& socket) {
+      if (socket.drops > 0) drops_before_[socket.inode] = socket.drops;
+    });
 }
 
 void SocketQueues::report(socket_queue& socket, KernelTime now, bool all,
@@ -161,15 +167,6 @@ void SocketQueues::report(socket_queue& socket, KernelTime now, bool all,
   deliver_sample(socket, socket_queue_schema, handler);
 }
 
-void SocketQueues::read_table(std::uint32_t pid, std::string_view protocol, KernelTime now,
-                              bool all, const RecordHandler& handler) {
-  std::ifstream rows(proc_.root() / std::to_string(pid) / "net" / protocol);
-  std::string row;
-  for (std::size_t i = 0; i < rows_of_table && std::getline(rows, row); ++i)
-    if (std::optional<socket_queue> socket = socket_of_row(protocol, row))
-      report(*socket, now, all, handler);
-}
-
 void SocketQueues::sample(const std::vector<member>& threads, bool all,
                           const RecordHandler& handler) {
   const KernelTime begin = KernelClock::now();
@@ -182,7 +179,8 @@ void SocketQueues::sample(const std::vector<member>& threads, bool all,
   for (const auto& [pid, process] : processes_) {
     if (process.sockets.empty() || !seen.insert(process.net).second) continue;
     for (const char* const protocol : {"tcp", "tcp6", "udp", "udp6"})
-      read_table(pid, protocol, begin, all, handler);
+      read_sockets(proc_, pid, protocol,
+                   [&](socket_queue& socket) { report(socket, begin, all, handler); });
   }
   std::ifstream softnet(proc_.root() / "net/softnet_stat");
   softnet_counts counts = softnet_of(softnet);

@@ -45,8 +45,6 @@ class SocketQueues {
 
   void find_processes(const std::vector<member>& threads);
   void keep_drops(std::uint32_t pid, const std::string& net);
-  void read_table(std::uint32_t pid, std::string_view protocol, KernelTime now, bool all,
-                  const RecordHandler& handler);
   void report(socket_queue& socket, KernelTime now, bool all, const RecordHandler& handler);
 
   Proc proc_;

@@ -109,8 +109,7 @@ class JavaNames(unittest.TestCase):
         self.assertEqual(finished.status, 0, finished)
         with open(f"{self.folder}/report", encoding="utf-8") as file:
             groups = {group["name"] for group in json.load(file)["groups"]}
-        self.assertIn(LONG[0], {re.sub(r"\d+", "0123456", name.replace("*", "0")) if "Async" in name else name
-                                for name in groups}, groups)
+        self.assertTrue({"AsyncAppender-Worker-ApplicationLog-*", LONG[0]} & groups, groups)
 
     def test_the_machine_is_not_stopped(self):
         """Safepoints come as often as without Overdue: reading makes none."""

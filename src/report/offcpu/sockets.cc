@@ -17,12 +17,6 @@ namespace {
 constexpr std::size_t sockets_max = 20'000;  // a file may have more than any session
 constexpr double least_pairs = 5;
 
-void describe_queue(Members& member, const QueueBytes& bytes) {
-  member.type("offcpu_queue", "Bytes in a queue of a socket");
-  member("bytes", bytes.now, {.help = "at the end"});
-  member("peak_bytes", bytes.peak, {.help = "of the samples"});
-}
-
 std::string bytes_or_dash(std::uint64_t bytes) {
   return bytes == 0 ? "-" : bytes_text(bytes);
 }
@@ -52,7 +46,9 @@ void QueueBytes::set(std::uint64_t bytes) {
 }
 
 void describe(Members& member, const QueueBytes& bytes) {
-  describe_queue(member, bytes);
+  member.type("offcpu_queue", "Bytes in a queue of a socket");
+  member("bytes", bytes.now, {.help = "at the end"});
+  member("peak_bytes", bytes.peak, {.help = "of the samples"});
 }
 
 void describe(Members& member, const OffcpuSocket& socket) {
