@@ -103,6 +103,20 @@ class JavaNames(unittest.TestCase):
         found = {line["comm"] for line in read_ndjson(f"{self.folder}/report") if line["type"] == "stall"}
         self.assertTrue({name for name in LONG if len(name) > 15} <= found, found)
 
+    def test_a_new_name_with_the_same_begin(self):
+        """As the handlers of a server, which have the name of their request."""
+        with open(f"{self.folder}/Renamed.java", "w", encoding="utf-8") as file:
+            file.write('public class Renamed { public static void main(String[] a) throws Exception {'
+                       ' for (int i = 0; i < 6000; ++i) {'
+                       ' Thread.currentThread().setName("handler - GET /orders/" + (i < 3000 ? "first" : "second"));'
+                       ' Thread.sleep(1); } } }')
+        overdue("offcpu", "-f", "json", "-o", f"{self.folder}/report", "-d", "8s", "--", tool("java"), *self.options,
+                f"{self.folder}/Renamed.java")
+        with open(f"{self.folder}/report", encoding="utf-8") as file:
+            names = [row["comm"] for row in json.load(file)["threads"]]
+        self.assertIn("handler - GET /orders/second", names)
+        self.assertNotIn("handler - GET /orders/first", names)
+
     def test_in_why(self):
         program = self.start()
         finished = overdue("why", "-p", str(program.pid), "-d", "3s", "-f", "json", "-o", f"{self.folder}/report")
