@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "core/full_names.h"
 #include "core/span_kinds.h"
+#include "core/wait_names.h"
 
 namespace overdue {
 namespace {

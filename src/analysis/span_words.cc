@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "core/interrupt_names.h"
 #include "core/span_kinds.h"
+#include "core/wait_names.h"
 
 namespace overdue {
 namespace {
@@ -41,37 +41,13 @@ void describe_wait(const RawStall& stall, StackNamer& namer, Finding& finding) {
 }  // namespace
 
 std::string context_text(const RawWaker& waker) {
-  switch (waker.context) {
-    case WAKER_THREAD:
-      return "thread";
-    case WAKER_SOFTIRQ:
-      return "softirq " + softirq_name(waker.number);
-    case WAKER_VECTOR:
-      return "vector " + name_or_number(vector_names, waker.number);
-    case WAKER_IRQ:
-      return waker.irq_name.empty()
-                 ? fmt::format("irq {}", waker.number)
-                 : fmt::format("irq {} {}", waker.number, printable(waker.irq_name));
-    default:
-      return "unknown";
-  }
+  return waker_name(waker.context, waker.number, waker.irq_name);
 }
 
-std::string_view wait_state_name(std::uint32_t state) {
-  switch (state) {
-    case WAIT_PREEMPTED:
-      return "preempted";
-    case WAIT_SLEEPING:
-      return "sleeping";
-    case WAIT_UNINTERRUPTIBLE:
-      return "uninterruptible";
-    case WAIT_THROTTLED:
-      return "throttled";
-    case WAIT_UNKNOWN:
-      return "unknown";
-    default:
-      return "other";
-  }
+std::string name_of_span(const span_record& span, StackNamer& namer) {
+  const SpanKind* kind = span_kind_of(span.span);
+  return kind && kind->is_of_function ? function_at(span.subject, namer)
+                                      : printable(span_subject(span));
 }
 
 void describe_span(const RawStall& stall, StackNamer& namer, Finding& finding) {
@@ -80,8 +56,7 @@ void describe_span(const RawStall& stall, StackNamer& namer, Finding& finding) {
   finding.span = span_name(span.span);
   if (span.span == SPAN_OFFCPU || span.span == SPAN_WAKEUP)
     return describe_wait(stall, namer, finding);
-  finding.name = kind && kind->is_of_function ? function_at(span.subject, namer)
-                                              : printable(span_subject(span));
+  finding.name = name_of_span(span, namer);
   if (kind && kind->describe) return kind->describe(span, finding);
   if (finding.name.empty()) finding.name = fmt::format("{:#x}", span.subject);
   finding.title = fmt::format("{} {}", finding.span, finding.name);

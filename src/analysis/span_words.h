@@ -20,7 +20,8 @@ void describe_threads(const RawStall& stall, StackNamer& namer, Finding& finding
 /// "thread", "softirq NET_RX", "irq 24 virtio1-req.0", "vector local_timer".
 std::string context_text(const RawWaker& waker);
 
-/// "sleeping", "uninterruptible", "preempted", "throttled", "unknown", "other".
-std::string_view wait_state_name(std::uint32_t state);
+/// The name of the span in tables: "vda", "NET_RX", a function; empty: it has none. Waits have one
+/// in sums only.
+std::string name_of_span(const span_record& span, StackNamer& namer);
 
 }  // namespace overdue

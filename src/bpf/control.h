@@ -31,16 +31,16 @@ struct session_control {
   // begin may have lost its end, or meet the end of another: it is not matched. Written before
   // threshold_ns, and before the session is armed.
   u64 since_ns[SPAN_KINDS_MAX];
-  u64 wait_min_ns;    // shortest wait, of any thread, that is recorded; 0: none is
-  u64 slice_ns;       // length over which the run times of a CPU's threads are added up; 0: off
-  u64 resumed_ns;     // when the session was last armed again after a pause; 0: never
-  u64 disarmed_ns;    // when `armed` was last set to 0; 0: never
-  u64 quiet_ns;       // upper bound of the time since cpu_ledger.looked_ns; 0: unknown
-  u64 quiet_from_ns;  // when the hooks that set looked_ns were attached
-  u32 releases;       // members removed from the target; each invalidates all member keys
-  u32 calls_stay;     // 1: open calls are being reported and do not move, see call.bpf.h
-  u32 totals_epoch;   // as `epoch`, for the totals of threads: cells fill up more often
-  u32 reserved;
+  u64 wait_min_ns;     // shortest wait, of any thread, that is recorded; 0: none is
+  u64 slice_ns;        // length over which the run times of a CPU's threads are added up; 0: off
+  u64 resumed_ns;      // when the session was last armed again after a pause; 0: never
+  u64 disarmed_ns;     // when `armed` was last set to 0; 0: never
+  u64 quiet_ns;        // upper bound of the time since cpu_ledger.looked_ns; 0: unknown
+  u64 quiet_from_ns;   // when the hooks that set looked_ns were attached
+  u32 releases;        // members removed from the target; each invalidates all member keys
+  u32 calls_stay;      // 1: open calls are being reported and do not move, see call.bpf.h
+  u32 totals_epoch;    // as `epoch`, for the totals of threads: cells fill up more often
+  u32 span_sums_used;  // entries of `span_sums` that user space has not taken out
   struct thread_thresholds by_name;
 };
 WIRE_SIZE(struct session_control, 592 + sizeof(struct thread_thresholds));

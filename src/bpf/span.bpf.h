@@ -5,6 +5,7 @@
 
 #include "bpf/latencies.bpf.h"
 #include "bpf/span.h"
+#include "bpf/span_sums.bpf.h"
 #include "bpf/target.bpf.h"
 
 /* 1: spans of all threads count, and spans that belong to no thread. */
@@ -71,7 +72,20 @@ static __always_inline void fill_span(struct span_record* record, const struct e
   record->throttled_ns = 0;
 }
 
+/* Adds the span to the sums, if those of its kind are summed up and there is room. */
+static __noinline __attribute__((unused)) int sum_span(const struct ended_span* span) {
+  if (!span || !is_summed(span->kind)) return 0;
+  struct span_sum_key key = {.subject = span->subject,
+                             .detail = span->detail,
+                             .pid = span->begin_pid,
+                             .tid = span->begin_tid,
+                             .kind = span->kind};
+  __builtin_memcpy(key.text, span->text, sizeof(key.text));
+  return add_to_sum(&key, span->latency_ns, bpf_get_current_task_btf(), span->flags);
+}
+
 static __noinline __attribute__((unused)) int emit_span(const struct ended_span* span) {
+  if (summed_kinds && sum_span(span)) return 0;
   void* ring = this_cpu_ring();
   struct span_record* record = ring && span ? bpf_ringbuf_reserve(ring, sizeof(*record), 0) : 0;
   if (!record) {
@@ -94,6 +108,7 @@ struct span_with_stack {
 /* With the current kernel stack. */
 static __noinline __attribute__((unused)) int emit_span_with_stack(void* ctx,
                                                                    const struct ended_span* span) {
+  if (summed_kinds && sum_span(span)) return 0;
   void* ring = this_cpu_ring();
   struct span_with_stack* record = ring && span ? bpf_ringbuf_reserve(ring, sizeof(*record), 0) : 0;
   if (!record) {

@@ -69,6 +69,7 @@ static __noinline int emit_with_stacks(void* ctx, const struct ended_span* ended
 /* Without stacks. */
 static __noinline __attribute__((unused)) int emit_with_parts(const struct ended_span* ended,
                                                               const struct ledger_sums* parts) {
+  if (summed_kinds && sum_span(ended)) return 0;
   void* ring = this_cpu_ring();
   struct span_record* span = ring && ended ? bpf_ringbuf_reserve(ring, sizeof(*span), 0) : 0;
   if (!span) {

@@ -76,4 +76,5 @@ enum record_kind {
   RECORD_OFFCPU_CPU = 31,        // offcpu.h
   RECORD_SOCKET_QUEUE = 32,      // socket_queues.h
   RECORD_SOFTNET = 33,
+  RECORD_SPAN_SUM = 34,  // span_sums.h
 };

@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "live/event_finder.h"
 #include "live/live_stacks.h"
+#include "live/naming_listener.h"
 #include "live/span_list.h"
 #include "live/stall_probe_set.h"
 #include "report/spans/view.h"
@@ -15,63 +16,40 @@
 #include "sinks/make_sink.h"
 #include "sinks/output.h"
 #include "source/measure.h"
-#include "source/trace_saver.h"
 
 namespace overdue {
 namespace {
 
-class SpansReporter final : public MeasureListener {
+class SpansReport final : public MeasureListener {
  public:
-  SpansReporter(SpanViewOptions view, const OutputOptions& output, bool spawned, bool sandbox,
-                const std::string& save)
-      : options_(std::move(view)),
-        output_(output),
-        spawned_(spawned),
-        stacks_({.sandbox = sandbox}),
-        saver_(save, &stacks_) {}
+  /// `output` and `stacks` must outlive this object.
+  SpansReport(SpanViewOptions view, const OutputOptions& output, bool spawned, StackNamer& stacks)
+      : options_(std::move(view)), output_(output), spawned_(spawned), stacks_(stacks) {}
 
-  void while_waiting(const std::function<void()>& meanwhile) override {
-    stacks_.while_waiting(meanwhile);
-  }
-  void take_python(const LearnPython& learn) override { stacks_.take_python(learn); }
-  void add_names(Names& names) const override { stacks_.add_names(names); }
   void begin(const SessionInfo& info) override {
     report_ = open_report(output_, spawned_, output_.interval.has_value());
     view_ = std::make_unique<SpanView>(options_, stacks_, *report_.sink);
-    stacks_.begin(info);
     view_->begin(info);
-    saver_.begin(info);
   }
-  void record(const Record& record) override {
-    view_->record(record);
-    saver_.record(record);
-  }
-  void polled() override { stacks_.follow(); }
+  void record(const Record& record) override { view_->record(record); }
   void interval(const SessionInfo& info, Duration wall) override {
     view_->interval(info, wall);
     report_.output->flush();
   }
-  void tick() override {
-    view_->tick(KernelClock::now());
-    saver_.flush();
-  }
+  void tick() override { view_->tick(KernelClock::now()); }
   void settle() override { view_->finish(); }
   void end(const SessionInfo& info, const Receipt& receipt) override {
-    SessionInfo reported = info;
-    for (std::string& note : stacks_.notes()) reported.notes.push_back(std::move(note));
-    view_->end(reported, receipt);
+    view_->end(info, receipt);
     report_.output->close();
-    saver_.end(reported, receipt);
   }
 
  private:
   SpanViewOptions options_;
   const OutputOptions& output_;
   bool spawned_;
-  LiveStacks stacks_;
+  StackNamer& stacks_;
   ReportOutput report_;
   std::unique_ptr<SpanView> view_;  ///< set by begin()
-  TraceSaver saver_;
 };
 
 class SpansCommand final : public Command {
@@ -139,6 +117,8 @@ StallOptions SpansCommand::options() const {
     throw Error("system calls have a command of their own").hint("overdue syscalls").exit_status(2);
   options.thresholds = parse_thresholds({"1ns"});  // every span
   options.explains = false;
+  options.span_sums = true;
+  options.sums_by_thread = !by_.empty();
   options.user_stack_bytes = 0;
   options.ring_bytes = buffer_ ? parse_buffer_size(*buffer_) : 0;
   return options;
@@ -172,10 +152,11 @@ int SpansCommand::run(const Invocation& invocation) {
   request.spans = spans();
   wanted.whole_machine = request.selection.kind == TargetKind::all;
   prepare_user_spans(wanted, request.selection, !stack_options_.no_sandbox);
-  SpansReporter reporter(view(wanted, request.selection.cpus), output_, invocation.has_program,
-                         !stack_options_.no_sandbox, save_);
+  LiveStacks stacks({.sandbox = !stack_options_.no_sandbox});
+  SpansReport report(view(wanted, request.selection.cpus), output_, invocation.has_program, stacks);
+  NamingListener listener(report, stacks, save_);
   StallProbeSet probe_set(std::move(wanted));
-  return measure(request, *kernel_.open(), probe_set, reporter);
+  return measure(request, *kernel_.open(), probe_set, listener);
 }
 
 }  // namespace

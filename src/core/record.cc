@@ -68,6 +68,8 @@ void visit_histogram(const Field& field, std::span<const std::byte> bytes, Field
   visit_list(field.name, buckets, visitor);
 }
 
+}  // namespace
+
 void visit_field(const Record& record, const Field& field, FieldVisitor& visitor) {
   const std::span<const std::byte> bytes = field_bytes(record, field);
   switch (field.unit) {
@@ -84,8 +86,6 @@ void visit_field(const Record& record, const Field& field, FieldVisitor& visitor
       return visitor.number(field.name, little_endian(bytes), field.unit);
   }
 }
-
-}  // namespace
 
 void visit_record(const Record& record, const Names& names, FieldVisitor& visitor) {
   const event_header header = record.header();

@@ -85,4 +85,7 @@ class FieldVisitor {
 /// schema, or calls the schema's own visit function if it has one.
 void visit_record(const Record& record, const Names& names, FieldVisitor& visitor);
 
+/// Visits one field as its unit says; a field that only the probe reads is left out.
+void visit_field(const Record& record, const Field& field, FieldVisitor& visitor);
+
 }  // namespace overdue

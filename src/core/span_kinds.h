@@ -26,6 +26,14 @@ std::string span_text(const span_record& span);
 /// The text of the record; without a text, the subject as a number.
 std::string span_text_or_number(const span_record& span);
 
+/// What the spans of a kind are summed by: all that their names depend on.
+struct SummedBy {
+  std::uint64_t subject = 0;  ///< bits of span_record.subject
+  std::uint64_t detail = 0;   ///< bits of span_record.detail
+  bool text = false;
+};
+inline constexpr std::uint64_t all_bits = ~std::uint64_t{0};
+
 /// A kind of span: data of the probe that measures it (src/probes/*/kinds.cc).
 struct SpanKind {
   span_kind number;
@@ -33,6 +41,7 @@ struct SpanKind {
   std::string_view sentence;  ///< begin and end of the span
   SpanOwner owner;
   bool is_of_function = false;  ///< `subject` is the address of a kernel function
+  SummedBy summed_by = {};
   /// What the span is of: "vda", "127.0.0.1:80"; empty: only an address. May have bytes of other
   /// processes.
   std::string (*subject)(const span_record&) = span_text;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <cstring>
 #include <vector>
 
 #include "base/text.h"
@@ -37,6 +38,17 @@ constexpr Field span_fields[] = {
     OVERDUE_FIELD(span_record, text, text, key, "name of the interrupt, the disk, the user's span"),
     OVERDUE_FIELD(span_record, throttled_ns, nanoseconds, value,
                   "of a span with a ledger: kept from running by the CPU quota of a cgroup"),
+};
+
+constexpr Field sum_fields[] = {
+    OVERDUE_FIELD(span_sum, subject, none, key, "as in span, as far as their name depends on it"),
+    OVERDUE_FIELD(span_sum, detail, none, key, "likewise"),
+    OVERDUE_FIELD(span_sum, begin_pid, pid, key, "whose spans they are; 0: not summed by thread"),
+    OVERDUE_FIELD(span_sum, begin_tid, tid, key, "likewise"),
+    OVERDUE_FIELD(span_sum, span, opaque, key, "kind of span, as src/bpf/span.h numbers them"),
+    OVERDUE_FIELD(span_sum, text, text, key, "name of the interrupt, the disk, the user's span"),
+    OVERDUE_FIELD(span_sum, errors, count, value, "spans that ended in failure"),
+    OVERDUE_FIELD(span_sum, latency, histogram, duration, "from their begin to their end"),
 };
 
 void visit_flags(const span_record& span, FieldVisitor& visitor) {
@@ -96,7 +108,26 @@ void visit_span(const Record& record, const Names&, FieldVisitor& visitor) {
   visit_kernel_stack(record, span, visitor);
 }
 
+void visit_sum(const Record& record, const Names&, FieldVisitor& visitor) {
+  const span_record span = span_of(record.as<span_sum>());
+  visitor.text("span", span_name(span.span));
+  visitor.text("name", span_subject(span));
+  for (const Field& field : sum_fields) visit_field(record, field, visitor);
+}
+
 }  // namespace
+
+span_record span_of(const span_sum& sum) {
+  span_record span{};
+  span.header = sum.header;
+  span.subject = sum.subject;
+  span.detail = sum.detail;
+  span.begin_pid = sum.begin_pid;
+  span.begin_tid = sum.begin_tid;
+  span.span = sum.span;
+  std::memcpy(span.text, sum.text, sizeof span.text);
+  return span;
+}
 
 const Schema span_schema{.id = RECORD_SPAN,
                          .name = "span",
@@ -104,5 +135,12 @@ const Schema span_schema{.id = RECORD_SPAN,
                          .fields = span_fields,
                          .help = "a span that took as long as its threshold or longer",
                          .visit = visit_span};
+
+const Schema span_sum_schema{.id = RECORD_SPAN_SUM,
+                             .name = "span_sum",
+                             .size = sizeof(span_sum),
+                             .fields = sum_fields,
+                             .help = "the spans of one kind and name, since the last such record",
+                             .visit = visit_sum};
 
 }  // namespace overdue

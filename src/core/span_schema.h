@@ -1,6 +1,7 @@
 #pragma once
 
 #include "bpf/span.h"
+#include "bpf/span_sums.h"
 #include "core/schema.h"
 #include "core/span_kinds.h"
 
@@ -10,5 +11,11 @@ namespace overdue {
 /// `detail` and `text` are (src/probes/*/kinds.cc).
 extern const Schema span_schema;
 inline constexpr const Schema* span_schemas[] = {&span_schema};
+
+/// The schema of struct span_sum.
+extern const Schema span_sum_schema;
+
+/// The spans of a sum as one span, with what gives them their name and their thread.
+span_record span_of(const span_sum& sum);
 
 }  // namespace overdue

@@ -194,6 +194,10 @@ void share_maps(bpf_object* object, const SharedMaps& shared) {
     check(shared.latencies >= 0 ? bpf_map__reuse_fd(latencies, shared.latencies)
                                 : bpf_map__set_autocreate(latencies, false),
           "cannot share the counted latencies");
+  if (bpf_map* const sums = bpf_object__find_map_by_name(object, "span_sums"))
+    check(shared.span_sums >= 0 ? bpf_map__reuse_fd(sums, shared.span_sums)
+                                : bpf_map__set_autocreate(sums, false),
+          "cannot share the sums of spans");
   bpf_map* map = nullptr;
   bpf_object__for_each_map(map, object) {
     const std::string_view name = bpf_map__name(map);

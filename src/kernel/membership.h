@@ -49,6 +49,9 @@ struct SharedMaps {
   int latencies = -1;         ///< in a session with percentiles, see kernel/latency_counts.h
   u32 counted_kinds = 0;      ///< set of enum span_kind whose latencies are counted there
   u32 latency_stripes = 1;    ///< a power of two
+  int span_sums = -1;         ///< in a session without a record for each span, see span_sums.h
+  u32 summed_kinds = 0;       ///< set of enum span_kind whose spans are summed up there
+  bool sums_by_thread = false;
 };
 
 /// Makes programs with bpf/latencies.bpf.h count the latencies of `shared.counted_kinds`.

@@ -18,6 +18,7 @@
 #include "kernel/live_probe.h"
 #include "kernel/membership.h"
 #include "kernel/skeleton.h"
+#include "kernel/span_sums.h"
 
 namespace overdue {
 
@@ -140,6 +141,7 @@ class SpanProbeOf final : public SpanProbe {
       rodata.whole_machine = options.whole_machine;
       limit_to_cpus(rodata, options.cpus);
       count_latencies(rodata, shared);
+      sum_spans(rodata, shared);
       if constexpr (requires { rodata.user_stack_bytes; })
         rodata.user_stack_bytes =
             static_cast<u32>(std::min<std::size_t>(options.user_stack_bytes, USER_STACK_MAX));

@@ -32,6 +32,7 @@ class NamingListener final : public MeasureListener {
   void use_names_only() { names_only_ = true; }
   void while_waiting(const std::function<void()>& meanwhile) override {
     stacks_.while_waiting(meanwhile);
+    view_.while_waiting(meanwhile);
   }
   void take_python(const LearnPython& learn) override { stacks_.take_python(learn); }
   void add_names(Names& names) const override { stacks_.add_names(names); }

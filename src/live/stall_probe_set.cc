@@ -41,6 +41,12 @@ bool is_explained_by_waits(span_kind kind) {
   return is_of_thread(kind) || kind == SPAN_PAIR;
 }
 
+SpanKinds set_of(const std::vector<span_kind>& kinds) {
+  SpanKinds set = 0;
+  for (const span_kind kind : kinds) set |= kinds_of({kind});
+  return set;
+}
+
 }  // namespace
 
 bool may_have_user_stack(span_kind kind) {
@@ -96,8 +102,7 @@ void StallProbeSet::add_syscalls(Session& session, const std::vector<std::uint32
 
 void StallProbeSet::add_spans(Session& session, const Kernel& kernel,
                               const std::vector<std::uint32_t>& cpus) {
-  SpanKinds wanted = 0;
-  for (const span_kind kind : options_.spans.kinds) wanted |= kinds_of({kind});
+  const SpanKinds wanted = set_of(options_.spans.kinds);
   for (const SpanSource* source : span_sources()) {
     const SpanKinds kinds = source->kinds() & wanted;
     if (kinds == 0) continue;
@@ -147,6 +152,7 @@ void StallProbeSet::add_disk_use(Session& session, const Kernel& kernel) {
 SharedMaps StallProbeSet::maps() const {
   SharedMaps maps = membership_->maps();
   if (percentiles_) percentiles_->add_to(maps);
+  if (sums_) sums_->add_to(maps);
   return maps;
 }
 
@@ -156,6 +162,7 @@ void StallProbeSet::store_shortest_waits() {
   std::vector<span_kind> waited, delayed;
   // Late wake-ups are recorded as spans, and no earlier wait explains them.
   for (const span_kind kind : options_.spans.kinds) {
+    if (options_.span_sums) break;  // no wait has a record
     if (is_explained_by_waits(kind)) delayed.push_back(kind);
     if (is_explained_by_waits(kind) && kind != SPAN_WAKEUP) waited.push_back(kind);
   }
@@ -185,7 +192,8 @@ void StallProbeSet::store_thresholds() {
   forget_thread_thresholds(control);
   store_shortest_waits();
   for (const span_kind kind : options_.spans.kinds)
-    if (const auto threshold = all.least_of(kind)) set_threshold(control, kind, *threshold);
+    if (const auto threshold = all.least_of(kind); threshold && !is_sum_of_waits(kind))
+      set_threshold(control, kind, *threshold);
   if (options_.spans.has(SPAN_SYSCALL))
     for (const auto& calls : {rising_.thresholds(), all.by_call})
       for (const auto& [nr, threshold] : calls) syscalls_->set_threshold(nr, threshold);
@@ -229,13 +237,19 @@ void StallProbeSet::add_to(Session& session, const Kernel& kernel,
     percentiles_ = std::make_unique<PercentileThresholds>(options_.thresholds, options_.spans);
     least_wait_ = first_least_wait;
   }
+  if (options_.span_sums) {
+    auto sums = std::make_unique<SpanSums>(membership_->control(), set_of(options_.spans.kinds),
+                                           options_.sums_by_thread);
+    sums_ = sums.get();
+    session.add(std::move(sums));
+  }
   if (look_at_switches()) {
     SchedOptions waits{
         .sample_bytes = options_.explains ? options_.user_stack_bytes : 0,
         .keeps_totals = options_.totals,
         .keeps_cpu_totals = options_.cpu_totals,
         .call_reasons = options_.call_sums ? wait_reasons_of_calls() : std::vector<std::uint8_t>{},
-        .cpus = options_.totals ? cpus : std::vector<std::uint32_t>{},
+        .cpus = options_.totals || options_.span_sums ? cpus : std::vector<std::uint32_t>{},
         .use_task_work = kernel.task_work().yes,
         .use_vectors = kernel.interrupt_vectors().yes,
         .use_throttles = kernel.throttles().yes};
@@ -253,8 +267,8 @@ void StallProbeSet::add_to(Session& session, const Kernel& kernel,
   add_pairs(session, kernel, cpus);
   if (options_.profiles) add_profile(session, kernel, cpus);
   if (options_.disk_use) add_disk_use(session, kernel);
-  // Totals have the exact time of each wake-up.
-  if (sched_ != nullptr && !options_.totals) {
+  // Totals and sums have the exact time of each wake-up.
+  if (sched_ != nullptr && !options_.totals && !options_.span_sums) {
     session_control& control = membership_->control();
     control.quiet_from_ns = static_cast<u64>(KernelClock::now().time_since_epoch().count());
     control.quiet_ns = static_cast<u64>(sched_->quiet_time().count());

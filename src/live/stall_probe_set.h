@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "kernel/span_sums.h"
 #include "live/percentile_thresholds.h"
 #include "live/record_limit.h"
 #include "live/rising_calls.h"
@@ -19,14 +20,16 @@ namespace overdue {
 struct StallOptions {
   std::string_view purpose = "find stalls";  ///< as ProbeSet::purpose()
   Thresholds thresholds;
-  SpanChoice spans;         ///< spans to look for
-  bool explains = true;     ///< false: spans are counted, and nothing explains them
-  bool every_call = false;  ///< also a record for each system call, however short
-  bool totals = false;      ///< also sums of the waits of each thread
-  bool cpu_totals = false;  ///< with `totals`: also by CPU
-  bool call_sums = false;   ///< also sums of the system calls of each process
-  bool profiles = false;    ///< also samples of the target's threads on CPUs
-  bool disk_use = false;    ///< also what each process of the machine asks of each disk
+  SpanChoice spans;             ///< spans to look for
+  bool explains = true;         ///< false: spans are counted, and nothing explains them
+  bool every_call = false;      ///< also a record for each system call, however short
+  bool totals = false;          ///< also sums of the waits of each thread
+  bool cpu_totals = false;      ///< with `totals`: also by CPU
+  bool call_sums = false;       ///< also sums of the system calls of each process
+  bool span_sums = false;       ///< sums of the spans by kind and name, and no record for each
+  bool sums_by_thread = false;  ///< with `span_sums`: also by thread
+  bool profiles = false;        ///< also samples of the target's threads on CPUs
+  bool disk_use = false;        ///< also what each process of the machine asks of each disk
   /// While more is late than can be examined at little cost, the shortest recorded wait and then
   /// the general threshold double.
   bool adapts = false;
@@ -88,6 +91,10 @@ class StallProbeSet final : public ProbeSet {
   /// BPF programs may run meanwhile.
   void store_thresholds();
   void store_percentiles();
+  /// Whether these spans are waits that are summed up: no threshold applies.
+  bool is_sum_of_waits(span_kind kind) const {
+    return options_.span_sums && (kind == SPAN_OFFCPU || kind == SPAN_WAKEUP);
+  }
   /// Stores how long a wait must be to be recorded, and the length of a slice.
   void store_shortest_waits();
   /// With `adapts`: looks at the number of records since the last look, lost ones included.
@@ -103,11 +110,12 @@ class StallProbeSet final : public ProbeSet {
   PairsProbe* pairs_ = nullptr;
   KernelTime next_look_ = KernelTime::max();  ///< time of the next look for hangs
   RecordLimit limit_;
-  KernelTime next_count_ = KernelTime::max();          ///< time of the next call of adapt()
-  mutable std::uint64_t records_ = 0;                  ///< since the last call of adapt()
-  mutable std::uint64_t late_ = 0;                     ///< of these: late spans
-  std::uint64_t lost_ = 0;                             ///< up to the last call of adapt()
-  mutable RisingCalls rising_;                         ///< with `adapts`
+  KernelTime next_count_ = KernelTime::max();  ///< time of the next call of adapt()
+  mutable std::uint64_t records_ = 0;          ///< since the last call of adapt()
+  mutable std::uint64_t late_ = 0;             ///< of these: late spans
+  std::uint64_t lost_ = 0;                     ///< up to the last call of adapt()
+  mutable RisingCalls rising_;                 ///< with `adapts`
+  SpanSums* sums_ = nullptr;
   std::unique_ptr<PercentileThresholds> percentiles_;  ///< null: all thresholds are times
   Duration least_wait_{};              ///< shortest recorded wait if only percentiles ask for it
   std::vector<std::string> left_out_;  ///< kinds of `all` left out by the kernel, and why

@@ -6,11 +6,12 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import FolderTest, main, overdue, require_root, workload
+from overdue_test import FolderTest, main, overdue, read_ndjson, require_root, workload
 
 MS = 1_000_000
 NAPS = 40
 HIDDEN = 2  # this kernel hides one switch in a thousand
+ASK = "ask=begin:syscalls:sys_enter_getppid,end:syscalls:sys_exit_getppid,key:tid"
 NAP = "nap=begin:syscalls:sys_enter_nanosleep,end:syscalls:sys_exit_nanosleep,key:tid"
 
 
@@ -76,6 +77,31 @@ class Distributions(FolderTest):
         # What ended before the first interval began, and after the last, is in the whole only.
         self.assertLessEqual(sum(map(counted, intervals)), counted(total))
         self.assertGreater(sum(map(counted, intervals)), counted(total) / 2)
+
+    def test_many_short_spans_fill_no_buffer(self):
+        times = 50_000
+        file, saved = f"{self.folder}/table", f"{self.folder}/saved.odt"
+        finished = overdue("spans", "-f", "ndjson", "-o", file, "--save", saved, "--buffer", "64K", "--span",
+                           "offcpu,wakeup", "--", "taskset", "-c", "0", workload("pipe_pingpong"), times)
+        self.assertEqual(finished.status, 0, finished)
+        *_, report, receipt = read_ndjson(file)
+        self.assertEqual(receipt["lost"], 0, receipt)
+        # On one CPU, each of the two processes is off the CPU once a round trip, asleep or preempted.
+        waits = sum(row["calls"] for row in rows(report, "offcpu"))
+        self.assertGreaterEqual(waits, 2 * times * 0.99)
+        self.assertLessEqual(waits, 2 * times * 1.05)
+        self.assertLess(os.path.getsize(saved), 1 << 20)
+
+    def test_more_sums_than_the_table_has_room_for(self):
+        threads = 6000
+        file = f"{self.folder}/table"
+        finished = overdue("spans", "-f", "ndjson", "-o", file, "--by", "thread", "--span", ASK, "--",
+                           workload("thread_churn"), threads, 1)
+        self.assertEqual(finished.status, 0, finished)
+        *_, report, receipt = read_ndjson(file)
+        self.assertEqual(receipt["lost"], 0, receipt)
+        self.assertEqual(sum(row["calls"] for row in rows(report, "pair")), threads)
+        self.assertIn("other names", {row["name"] for row in report["spans"]})
 
     def test_a_refused_connection_has_failed(self):
         connect = ("import socket\nfor i in range(5):\n s=socket.socket()\n"

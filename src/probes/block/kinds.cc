@@ -26,11 +26,13 @@ constexpr SpanKind kinds[] = {
      .name = "block",
      .sentence = "a block request in the device, from issue to completion",
      .owner = SpanOwner::beginner,
+     .summed_by = {.text = true},
      .describe = describe},
     {.number = SPAN_BLOCK_QUEUED,
      .name = "block_queued",
      .sentence = "a block request from being queued to completion",
      .owner = SpanOwner::beginner,
+     .summed_by = {.text = true},
      .describe = describe},
 };
 

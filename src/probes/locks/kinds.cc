@@ -18,6 +18,7 @@ constexpr SpanKind kinds[] = {{.number = SPAN_LOCK,
                                .name = "lock",
                                .sentence = "a wait for a lock of the kernel that another holds",
                                .owner = SpanOwner::thread,
+                               .summed_by = {.text = true},
                                .describe = describe}};
 
 }  // namespace

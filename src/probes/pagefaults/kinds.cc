@@ -31,6 +31,7 @@ constexpr SpanKind kinds[] = {
      .name = "pagefault",
      .sentence = "a page fault, from the exception to the page's being there",
      .owner = SpanOwner::thread,
+     .summed_by = {.detail = PAGEFAULT_MAJOR | PAGEFAULT_FILE | PAGEFAULT_MEMORY, .text = true},
      .subject = page_of,
      .describe = describe}};
 

@@ -15,6 +15,7 @@
 #include "kernel/membership.h"
 #include "kernel/real_time_limit.h"
 #include "kernel/skeleton.h"
+#include "kernel/span_sums.h"
 #include "kernel/tracepoint_types.h"
 #include "sched.skel.h"
 
@@ -169,6 +170,7 @@ void SchedProbe::Impl::configure() {
   bpf_program__set_autoload(bpf->progs.on_migration, sees_migrations());
   configure_throttles();
   count_latencies(*bpf->rodata, shared);
+  sum_spans(*bpf->rodata, shared);
   share_maps(bpf->obj, shared);
 }
 

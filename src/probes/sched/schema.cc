@@ -181,10 +181,10 @@ constexpr Field cpu_fields[] = {
 };
 
 constexpr const Schema* schemas[] = {
-    &sched_wait_schema,   &sched_wake_schema,    &sched_throttle_schema,   &sched_runs_schema,
-    &wait_places_schema,  &wait_stack_schema,    &cpu_sample_schema,       &stop_signal_schema,
-    &span_schema,         &offcpu_thread_schema, &offcpu_displacer_schema, &offcpu_cpu_schema,
-    &socket_queue_schema, &softnet_schema};
+    &sched_wait_schema,  &sched_wake_schema,   &sched_throttle_schema, &sched_runs_schema,
+    &wait_places_schema, &wait_stack_schema,   &cpu_sample_schema,     &stop_signal_schema,
+    &span_schema,        &span_sum_schema,     &offcpu_thread_schema,  &offcpu_displacer_schema,
+    &offcpu_cpu_schema,  &socket_queue_schema, &softnet_schema};
 
 Support supported(const Kernel& kernel) {
   return kernel.session({"sched_switch", "sched_waking"});

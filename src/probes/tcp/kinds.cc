@@ -103,11 +103,16 @@ void visit(const span_record& span, FieldVisitor& visitor) {
   }
 }
 
+/// With address family and remote port. The other bits of the addresses do not make rows: spans
+/// with the same name are added up once more.
+constexpr SummedBy of_remote = {.subject = all_bits, .detail = 0x0000'ffff'0000'ffff, .text = true};
+
 constexpr SpanKind kinds[] = {
     {.number = SPAN_TCP_CONNECT,
      .name = "tcp_connect",
      .sentence = "a TCP connection from SYN sent to established or refused",
      .owner = SpanOwner::beginner,
+     .summed_by = of_remote,
      .subject = remote,
      .describe = describe,
      .visit = visit},
@@ -115,6 +120,7 @@ constexpr SpanKind kinds[] = {
      .name = "tcp_answer",
      .sentence = "a question over TCP, from the last data sent to the first data of the answer",
      .owner = SpanOwner::beginner,
+     .summed_by = of_remote,
      .subject = remote,
      .describe = describe_answer,
      .visit = visit},
@@ -123,6 +129,7 @@ constexpr SpanKind kinds[] = {
      .sentence = "a question over a unix socket, from the last data sent to the first data of the "
                  "answer",
      .owner = SpanOwner::both,
+     .summed_by = {.subject = all_bits, .detail = all_bits, .text = true},
      .subject = unix_listener,
      .describe = describe_unix_answer,
      .visit = visit_unix}};

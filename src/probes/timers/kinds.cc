@@ -15,6 +15,7 @@ constexpr SpanKind kinds[] = {{.number = SPAN_TIMER,
                                .sentence = "how late a high-resolution timer expires",
                                .owner = SpanOwner::beginner,
                                .is_of_function = true,
+                               .summed_by = {.subject = all_bits},
                                .describe = describe}};
 
 }  // namespace

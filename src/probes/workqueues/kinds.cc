@@ -21,12 +21,14 @@ constexpr SpanKind kinds[] = {
      .sentence = "work for the kernel's workers from queue to start",
      .owner = SpanOwner::both,
      .is_of_function = true,
+     .summed_by = {.subject = all_bits},
      .describe = describe},
     {.number = SPAN_WORK,
      .name = "work",
      .sentence = "such work from start to end",
      .owner = SpanOwner::thread,
      .is_of_function = true,
+     .summed_by = {.subject = all_bits},
      .describe = describe},
 };
 

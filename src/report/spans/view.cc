@@ -48,7 +48,10 @@ void SpanView::record(const Record& record) {
   const event_header header = record.header();
   if (options_.by_thread && header.comm[0] && names_.size() < threads_max)
     names_[header.tid] = fixed_text(header.comm);
-  assembler_.record(record);
+  if (record.schema->id == RECORD_SPAN_SUM)
+    add_sum(record.as<span_sum>());
+  else
+    assembler_.record(record);
 }
 
 bool SpanView::wants(span_kind kind) const {
@@ -77,11 +80,38 @@ void SpanView::add(const RawStall& span) {
   // The thread that an interrupt interrupts has no part in the interrupt.
   if (options_.by_thread && !finding.is_bystander) key.tid = finding.thread.tid;
   if (key.tid) names_.try_emplace(*key.tid, finding.thread.comm);
-  add_to(total_, key, span.span);
-  if (intervals_) add_to(since_last_, key, span.span);
+  change_rows(key, [&](LatencyRow& row) {
+    row.latency.add(span.span.latency_ns);
+    if (span.span.flags & SPAN_FAILED) ++row.errors;
+  });
 }
 
-void SpanView::add_to(Rows& rows, const Key& key, const span_record& span) {
+void SpanView::add_sum(const span_sum& sum) {
+  const span_record span = span_of(sum);
+  const span_kind kind = known_span_kind(sum.span);
+  if (kind == SPAN_NONE) unknown_ += sum.latency.count;
+  if (!wants(kind)) return;
+  std::string name = name_of_span(span, namer_);
+  Key key{std::string(span_name(sum.span)), name.empty() ? "unknown" : std::move(name), {}};
+  if (options_.by_thread && sum.begin_tid != 0) {
+    key.tid = sum.begin_tid;
+    names_.try_emplace(sum.begin_tid, sum.header.tid == sum.begin_tid
+                                          ? std::string(fixed_text(sum.header.comm))
+                                          : namer_.thread_name(sum.begin_pid, sum.begin_tid));
+  }
+  change_rows(key, [&](LatencyRow& row) {
+    row.latency.merge(sum.latency);
+    row.errors += sum.errors;
+  });
+}
+
+template <typename Change>
+void SpanView::change_rows(const Key& key, const Change& change) {
+  change(row_of(total_, key));
+  if (intervals_) change(row_of(since_last_, key));
+}
+
+LatencyRow& SpanView::row_of(Rows& rows, const Key& key) {
   auto row = rows.find(key);
   if (row == rows.end()) {
     names_omitted_ |= rows.size() >= rows_max;
@@ -89,8 +119,7 @@ void SpanView::add_to(Rows& rows, const Key& key, const span_record& span) {
         rows.try_emplace(rows.size() < rows_max ? key : Key{key.span, std::string(other_names), {}})
             .first;
   }
-  row->second.latency.add(span.latency_ns);
-  if (span.flags & SPAN_FAILED) ++row->second.errors;
+  return row->second;
 }
 
 LatencyTable SpanView::table(const Rows& rows, Duration wall) const {

@@ -11,6 +11,7 @@
 #include "analysis/stall_assembler.h"
 #include "core/latency_table.h"
 #include "core/sink.h"
+#include "core/span_schema.h"
 #include "core/stack_namer.h"
 
 namespace overdue {
@@ -54,7 +55,10 @@ class SpanView {
 
   bool wants(span_kind kind) const;
   void add(const RawStall& span);
-  void add_to(Rows& rows, const Key& key, const span_record& span);
+  void add_sum(const span_sum& sum);
+  template <typename Change>
+  void change_rows(const Key& key, const Change& change);
+  LatencyRow& row_of(Rows& rows, const Key& key);
   LatencyTable table(const Rows& rows, Duration wall) const;
 
   SpanViewOptions options_;
