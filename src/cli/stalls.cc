@@ -11,116 +11,84 @@
 #include "live/debuginfod.h"
 #include "live/event_finder.h"
 #include "live/live_stacks.h"
+#include "live/naming_listener.h"
 #include "live/stall_probe_set.h"
 #include "report/output.h"
 #include "report/stalls/flame.h"
 #include "report/stalls/view.h"
 #include "sinks/make_sink.h"
 #include "source/measure.h"
-#include "source/trace_saver.h"
 
 namespace overdue {
 namespace {
-
-struct Destination {
-  OutputOptions output;
-  bool spawned = false;
-  bool names = true;  ///< false: frames are modules and offsets
-  bool lines = false;
-  bool sandbox = true;
-  std::optional<DebuginfodOptions> debuginfod{};  ///< empty: no server is asked
-  std::string flame;                              ///< file of the drawing; empty: none
-  std::string save;                               ///< trace file; empty: none
-};
 
 std::unique_ptr<Debuginfod> made_debuginfod(const std::optional<DebuginfodOptions>& options) {
   return options ? std::make_unique<Debuginfod>(*options) : nullptr;
 }
 
-class StallReporter final : public MeasureListener {
+/// Asks `server`, which may be null, for the debug files of programs without names.
+FetchDebugFile fetch_from(Debuginfod* server) {
+  if (!server) return {};
+  return [server](const std::string& id) { return server->find(id); };
+}
+
+void add_notes(std::vector<std::string> notes, SessionInfo& info) {
+  for (std::string& note : notes) info.notes.push_back(std::move(note));
+}
+
+class StallReport final : public MeasureListener {
  public:
-  StallReporter(StallViewOptions view, ActionOptions actions, Destination destination)
+  /// `debuginfod` may be null, `flame`, the file of the drawing, empty. The references and
+  /// `debuginfod` must outlive this object.
+  StallReport(StallViewOptions view, const OutputOptions& output, bool spawned, StackNamer& stacks,
+              Debuginfod* debuginfod, Actions& actions, const std::string& flame)
       : options_(std::move(view)),
-        to_(std::move(destination)),
-        debuginfod_(made_debuginfod(to_.debuginfod)),
-        stacks_({.sandbox = to_.sandbox,
-                 .names = to_.names,
-                 .lines = to_.lines,
-                 .fetch_debug_file = debuginfod_ ? FetchDebugFile([this](const std::string& id) {
-                   return debuginfod_->find(id);
-                 })
-                                                 : FetchDebugFile()}),
-        actions_(std::move(actions)) {
+        output_(output),
+        spawned_(spawned),
+        stacks_(stacks),
+        debuginfod_(debuginfod),
+        actions_(actions) {
     options_.on_finding = [this](const Finding& finding) { actions_.finding(finding); };
-    if (!to_.flame.empty())
-      drawing_ = std::make_unique<FlameSink>(to_.flame, flame_format_of(to_.flame));
+    if (!flame.empty()) drawing_ = std::make_unique<FlameSink>(flame, flame_format_of(flame));
   }
 
   void while_waiting(const std::function<void()>& meanwhile) override {
-    stacks_.while_waiting(meanwhile);
     if (debuginfod_) debuginfod_->while_waiting(meanwhile);
   }
-  void take_python(const LearnPython& learn) override { stacks_.take_python(learn); }
-  void add_names(Names& names) const override { stacks_.add_names(names); }
   void begin(const SessionInfo& info) override {
-    report_ = open_report(to_.output, to_.spawned, true);
+    report_ = open_report(output_, spawned_, true);
     view_ = std::make_unique<StallView>(options_, stacks_, *report_.sink, drawing_.get());
-    names_ = info.names;
-    stacks_.begin(info);
     view_->begin(info);
-    use_new_names();
     report_.output->flush();
-    saver_.begin(info);
   }
-  void record(const Record& record) override {
-    const std::uint16_t kind = record.schema->id;
-    if (kind == RECORD_SPAN || kind == RECORD_WAIT_STACK) stacks_.will_name(record.header().pid);
-    view_->record(record);
-    saver_.record(record);
-  }
+  void use_names(const Names& names) override { view_->use_names(names); }
+  void record(const Record& record) override { view_->record(record); }
   void interval(const SessionInfo&, Duration) override {}
   void change(KernelTime at, const StallOptions& options) {
     if (view_) view_->change(at, options.thresholds, options.timeout);
-  }
-  /// Reads the files of processes soon after their start: they may delete their files, or end.
-  void polled() override {
-    stacks_.follow();
-    use_new_names();
   }
   void tick() override {
     view_->tick(KernelClock::now());
     actions_.tick();
     report_.output->flush();
-    saver_.flush();
   }
   bool wants_stop() const override { return actions_.wants_stop(); }
   void settle() override { view_->finish(); }
   void end(const SessionInfo& info, const Receipt& receipt) override {
-    SessionInfo reported = info;
-    for (std::string& note : stacks_.notes()) reported.notes.push_back(std::move(note));
-    if (debuginfod_)
-      for (std::string& note : debuginfod_->notes()) reported.notes.push_back(std::move(note));
-    for (std::string& note : actions_.notes()) reported.notes.push_back(std::move(note));
-    view_->end(reported, receipt);
+    view_->end(info, receipt);
     report_.output->close();
-    saver_.end(reported, receipt);
   }
 
  private:
-  void use_new_names() {
-    if (stacks_.add_new_names(names_)) view_->use_names(names_);
-  }
-
   StallViewOptions options_;
-  Destination to_;
-  std::unique_ptr<Debuginfod> debuginfod_;
-  LiveStacks stacks_;
-  Actions actions_;
+  const OutputOptions& output_;
+  bool spawned_;
+  StackNamer& stacks_;
+  Debuginfod* debuginfod_;
+  Actions& actions_;
   std::unique_ptr<FlameSink> drawing_;
   ReportOutput report_;
   std::unique_ptr<StallView> view_;  ///< set by begin()
-  TraceSaver saver_{to_.save, &stacks_};
-  Names names_;
 };
 
 class StallsCommand final : public Command {
@@ -252,35 +220,36 @@ int StallsCommand::run(const Invocation& invocation) {
   request.only = only_;
   if (const auto timeout = probe_set.options().timeout)
     request.options = {{"timeout_ns", std::to_string(timeout->count())}};
-  ActionOptions actions = parse_actions(actions_);
-  actions.every = parse_duration(every_, "--on-every");
-  actions.inherited = invocation.inherited;
-  request.starts_helpers = !actions.command.empty() || debuginfod_;
-  StallReporter reporter(
-      {.thresholds = probe_set.options().thresholds,
-       .timeout = probe_set.options().timeout,
-       .spans = probe_set.options().spans.kinds,
-       .cpus = request.selection.cpus,
-       .idle = idle_,
-       .only = probe_set.options().only,
-       .is_chosen = names_calls(only_),
-       .keep_under = keep_under_,
-       .first = output_.format == "text" ? first_ : 0,
-       .only_summary = summary_,
-       .top = top_,
-       .on_examined = [&](const auto&... what) { probe_set.examined(what...); }},
-      std::move(actions),
-      {.output = output_,
-       .spawned = invocation.has_program,
-       .names = !no_resolve_,
-       .lines = lines_,
-       .sandbox = !stack_options_.no_sandbox,
-       .debuginfod = debuginfod_ ? std::optional(DebuginfodOptions::current(invocation.inherited))
-                                 : std::nullopt,
-       .flame = flame_,
-       .save = save_});
-  probe_set.on_change = [&](KernelTime at) { reporter.change(at, probe_set.options()); };
-  return measure(request, *kernel_.open(), probe_set, reporter);
+  ActionOptions on_finding = parse_actions(actions_);
+  on_finding.every = parse_duration(every_, "--on-every");
+  on_finding.inherited = invocation.inherited;
+  request.starts_helpers = !on_finding.command.empty() || debuginfod_;
+  const auto debuginfod = made_debuginfod(
+      debuginfod_ ? std::optional(DebuginfodOptions::current(invocation.inherited)) : std::nullopt);
+  LiveStacks stacks({.sandbox = !stack_options_.no_sandbox,
+                     .names = !no_resolve_,
+                     .lines = lines_,
+                     .fetch_debug_file = fetch_from(debuginfod.get())});
+  Actions actions(std::move(on_finding));
+  StallReport report({.thresholds = probe_set.options().thresholds,
+                      .timeout = probe_set.options().timeout,
+                      .spans = probe_set.options().spans.kinds,
+                      .cpus = request.selection.cpus,
+                      .idle = idle_,
+                      .only = probe_set.options().only,
+                      .is_chosen = names_calls(only_),
+                      .keep_under = keep_under_,
+                      .first = output_.format == "text" ? first_ : 0,
+                      .only_summary = summary_,
+                      .top = top_,
+                      .on_examined = [&](const auto&... what) { probe_set.examined(what...); }},
+                     output_, invocation.has_program, stacks, debuginfod.get(), actions, flame_);
+  NamingListener listener(report, stacks, save_, [&](SessionInfo& info) {
+    if (debuginfod) add_notes(debuginfod->notes(), info);
+    add_notes(actions.notes(), info);
+  });
+  probe_set.on_change = [&](KernelTime at) { report.change(at, probe_set.options()); };
+  return measure(request, *kernel_.open(), probe_set, listener);
 }
 
 }  // namespace
