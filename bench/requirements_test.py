@@ -119,6 +119,19 @@ class StallsRequirementsTest(unittest.TestCase):
         self.assertIs(self.verdict("why-redis", results).met, False)
         self.assertIs(self.verdict("why-hackbench", results).met, False)
 
+    def test_offcpu_is_judged_by_the_untraced_and_its_stacks_by_the_peer(self):
+        took = {"offcpu": 112, "offcpu-long": 116, "offcpu-all": 230, "offcputime": 240}
+        rows = {key: [{"round": 0, "base": {"pipe": 100}, "value": {"pipe": ns}}] for key, ns in took.items()}
+
+        def met(key):
+            fakes = fake_samples(rows, [fake_tool(name) for name in rows], kind="shares")
+            return self.verdict(key, {"offcpu-pipe": fakes}).met
+        self.assertEqual([met("offcpu"), met("offcpu-long"), met("offcpu-all")], [True, False, True])
+        rows["offcputime"][0]["value"]["pipe"] = 220
+        self.assertIs(met("offcpu-all"), False)
+        del rows["offcputime"]
+        self.assertIsNone(met("offcpu-all"))
+
     def late_sleeps(self, without, found):
         pack = lambda ns: {"CPU time": ns, "wall time": ns}  # noqa: E731
         rows = [{"round": 0, "base": pack(1), "stalls": pack(without), "value": pack(found)}]

@@ -24,7 +24,7 @@ from harness.workloads import Hackbench, Program, Redis, Storm, cpus  # noqa: E4
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PARTS = ["getppid", "getppid2", "paced", "bystander", "files", "pipe", "redis", "storm", "hackbench",
          "start", "loss", "stalls-pipe", "stalls-hackbench", "stalls-redis", "stalls-pgbench", "why-redis",
-         "why-hackbench", "finding", "accounts", "timerlat", "worst"]
+         "why-hackbench", "offcpu-pipe", "profile", "finding", "accounts", "timerlat", "worst"]
 TRACEFS = "/sys/kernel/tracing"
 
 
@@ -202,6 +202,24 @@ class Bench:
         workload.table = "shares"
         return measure.Plan(workload, self.pick("", "why", peers=False), judged=["why"],
                             beside=[*self.stalls_floors(), self.overdue["stalls"]], repeats=self.more(2), sections=5)
+
+    def plan_offcpu_pipe(self):
+        workload = Program("offcpu-pipe", "Pipe ping-pong under overdue offcpu", "round trip",
+                           [self.program("pipe"), str(cpus()[-1]), "20"], 20_000, series="pipe", slow_divisor=50)
+        workload.table = "shares"
+        workload.remark = ("As above, with SCHED_FIFO. Four waits of some microseconds a round trip: `--stacks-over 1us` "
+                           "has a stack for each of them, as offcputime has, and `1ms` for none.")
+        chosen = self.pick("", "offcpu offcpu-long offcpu-all", peers=False)
+        if not self.options.quick:
+            chosen += stalls.scheduler_peers()
+        return measure.Plan(workload, chosen, judged=["offcpu"], beside=[self.floors["switches"]],
+                            repeats=self.more(4), sections=16)
+
+    def plan_profile(self):
+        workload = self.loop("profile", "getppid loop under overdue profile", cpus()[-1])
+        workload.table = "shares"
+        return measure.Plan(workload, self.pick("", "profile", peers=False), judged=["profile"], beside=[],
+                            repeats=self.more(4), sections=16)
 
     def postgres(self, lengths):
         return Postgres("pgbench", "pgbench under overdue stalls", lengths, self.directory)

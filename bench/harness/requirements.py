@@ -159,6 +159,24 @@ def judge_why(results):
     ]
 
 
+def judge_offcpu(results):
+    """What sums, stacks and samples cost the target."""
+    pipe = results.get("offcpu-pipe")
+    stacks = untraced_ratios(pipe, "offcpu-all", "pipe")
+    peer = min((figure for key in ("offcputime", "offcputime-bcc")
+                if (figure := untraced_ratios(pipe, key, "pipe"))), key=lambda figure: figure.median, default=None)
+    limits = (("offcpu", "sums and displacers", 1.12), ("offcpu-long", "stacks of waits of 1 ms and more", 1.15))
+    return [
+        *(at_most(key, f"pipe ping-pong: offcpu, {what}: time, in multiples of the untraced", limit,
+                  untraced_ratios(pipe, key, "pipe"), times) for key, what, limit in limits),
+        Verdict("offcpu-all", "pipe ping-pong: offcpu, a stack of every wait: likewise",
+                f"≤ {times(peer.median)} (offcputime)" if peer else "≤ offcputime",
+                stacks.text(times), stacks.median <= peer.median if stacks and peer else None),
+        at_most("profile", "getppid loop: profile -F 99: likewise", 1.01,
+                untraced_ratios(results.get("profile"), "profile", "getppid"), times),
+    ]
+
+
 def judge(results, peers):
     """`results` is run.py's dictionary: Samples by workload key, and the other measurements."""
     getppid, paced = results.get("getppid"), results.get("paced")
@@ -190,5 +208,6 @@ def judge(results, peers):
         at_most("start", "start-up: command line to the traced program's main()", 150e6, starts, duration),
         *judge_stalls(results),
         *judge_why(results),
+        *judge_offcpu(results),
     ]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The forms of `overdue stalls`, similar tools, and a workload of late calls."""
+"""The forms of `overdue stalls`, `offcpu` and `profile`, similar tools, and a workload of late calls."""
 
 import json
 
@@ -47,12 +47,12 @@ def read_findings(path):
     return {"lost": receipt["lost"], "findings": found, "explained": explained}
 
 
-class Why(Overdue):
-    """`overdue why`, which chooses its thresholds itself and samples the CPU."""
+class Reporting(Overdue):
+    """A command with a report in JSON, once its hooks are attached."""
 
-    def __init__(self, program):
-        super().__init__("why", "overdue why", program, ["-d", "1h", "-f", "json"], command="why",
-                         attached=lambda child, target: {"sys_enter", "sched_switch"} <= bpf_tracepoints(child.pid))
+    def __init__(self, key, label, program, command, arguments, hooks):
+        super().__init__(key, label, program, [*arguments, "-d", "1h", "-f", "json"], command=command,
+                         attached=lambda child, target: set(hooks) <= bpf_tracepoints(child.pid))
 
     def finished(self, path):
         with open(path, encoding="utf-8") as file:
@@ -63,7 +63,13 @@ class Why(Overdue):
 def forms(program):
     """No call reaches a threshold of 100 s."""
     return [
-        Why(program),
+        Reporting("why", "overdue why", program, "why", [], ("sys_enter", "sched_switch")),
+        Reporting("offcpu", "overdue offcpu", program, "offcpu", [], ("sched_switch",)),
+        Reporting("offcpu-long", "overdue offcpu --by stack --stacks-over 1ms", program, "offcpu",
+                  ["--by", "stack", "--stacks-over", "1ms"], ("sched_switch",)),
+        Reporting("offcpu-all", "overdue offcpu --by stack --stacks-over 1us", program, "offcpu",
+                  ["--by", "stack", "--stacks-over", "1us"], ("sched_switch",)),
+        Reporting("profile", "overdue profile -F 99", program, "profile", ["-F", "99"], ("sched_process_fork",)),
         Stalls("stalls", "overdue stalls", program, ["-T", "100s"]),
         Stalls("stalls-offcpu", "overdue stalls --span offcpu", program, ["--span", "offcpu", "-T", "100s"],
                hooks=("sched_switch",)),
@@ -85,11 +91,8 @@ def has_switch_hook(child, target):
     return "sched_switch" in bpf_tracepoints(child.pid)
 
 
-def peers(tracers):
-    """Tools that trace the scheduler, and the two of `tracers` (tools.peers()) whose cost is known.
-    The tools of bcc compile at start; libbpf-tools has the same tools compiled ahead.
-    """
-    known = {tool.key: tool for tool in tracers}
+def scheduler_peers():
+    """The tools of bcc compile at start; libbpf-tools has the same tools compiled ahead."""
     return [
         SystemTool("runqlat-bcc", "bcc runqlat", "runqlat-bpfcc", lambda pid, path: ["runqlat-bpfcc"],
                    has_switch_hook, system_wide=True),
@@ -99,8 +102,13 @@ def peers(tracers):
              lambda pid, path: ["offcputime-bpfcc", *pid_option(pid)], has_switch_hook, system_wide=True),
         Tool("offcputime", "libbpf-tools offcputime -p", "offcputime",
              lambda pid, path: ["offcputime", *pid_option(pid)], has_switch_hook, system_wide=True),
-        known["perf-trace"], known["strace"],
     ]
+
+
+def peers(tracers):
+    """Tools that trace the scheduler, and the two of `tracers` (tools.peers()) whose cost is known."""
+    known = {tool.key: tool for tool in tracers}
+    return [*scheduler_peers(), known["perf-trace"], known["strace"]]
 
 
 class FindingSection(Section):
