@@ -76,17 +76,27 @@ struct offcpu_thread {
 };
 WIRE_SIZE(struct offcpu_thread, 288);
 
-// The waits that began when one thread displaced another from its CPU, since the last such record.
-struct offcpu_displacer {
-  struct event_header header;  // the displaced thread; time_ns: the end of the interval
-  u64 count;
-  u64 total_ns;  // until the displaced thread had a CPU again
-  u64 max_ns;
-  u32 number;         // of the displaced thread, as in offcpu_thread
-  u32 displacer_tid;  // 0: the thread came back on another CPU
-  char displacer[COMM_SIZE];
+enum displacer_how {
+  DISPLACED,      // it took the CPU: the time until the displaced thread had a CPU again
+  WAITED_BEHIND,  // it had the CPU while the woken thread waited in the run queue. Only one of four
+                  // such waits is looked at, so that times of this kind are shares
 };
-WIRE_SIZE(struct offcpu_displacer, 96);
+
+// The waits that began when one thread displaced another from its CPU, or those of a woken thread
+// while another had its CPU, since the last such record.
+struct offcpu_displacer {
+  struct event_header header;  // the waiting thread; time_ns: the end of the interval
+  u64 count;
+  u64 total_ns;
+  u64 max_ns;
+  u32 number;         // of the waiting thread, as in offcpu_thread
+  u32 displacer_tid;  // 0: the displaced thread came back on another CPU; WAITED_BEHIND: the CPU
+                      // idled, or it is not known which thread had it, as the name says
+  char displacer[COMM_SIZE];
+  u32 how;  // enum displacer_how
+  u32 reserved;
+};
+WIRE_SIZE(struct offcpu_displacer, 104);
 
 // Where the threads were that left the header's CPU, since the begin of the session. The sums
 // include the waits and runs in progress.
@@ -114,8 +124,9 @@ WIRE_SIZE(struct cpu_totals, 136);
 #define DISPLACERS_MAX 16384  // entries of the table of displacers
 
 struct displacer_key {
-  u32 number;  // of the displaced thread
+  u32 number;  // of the waiting thread
   u32 tid;
   u32 epoch;
+  u32 how;
 };
-WIRE_SIZE(struct displacer_key, 12);
+WIRE_SIZE(struct displacer_key, 16);

@@ -247,6 +247,7 @@ void StallProbeSet::add_to(Session& session, const Kernel& kernel,
     SchedOptions waits{
         .sample_bytes = options_.explains ? options_.user_stack_bytes : 0,
         .keeps_totals = options_.totals,
+        .keeps_behind = options_.behind,
         .keeps_cpu_totals = options_.cpu_totals,
         .call_reasons = options_.call_sums ? wait_reasons_of_calls() : std::vector<std::uint8_t>{},
         .cpus = options_.totals || options_.span_sums ? cpus : std::vector<std::uint32_t>{},

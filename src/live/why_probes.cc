@@ -20,7 +20,7 @@ StallOptions why_probes(const WhyPlan& plan, bool whole_machine) {
   options.spans = parse_spans({"syscall", "offcpu", "tcp_connect", "tcp_answer", "unix_answer"});
   options.spans.all = true;  // what this kernel cannot measure is left out, and said
   options.timeout = plan.timeout;
-  options.totals = options.call_sums = options.profiles = options.disk_use = true;
+  options.totals = options.behind = options.call_sums = options.profiles = options.disk_use = true;
   options.adapts = true;
   options.whole_machine = whole_machine;
   return options;

@@ -7,6 +7,7 @@
 #include "bpf/syscalls.h"
 #include "bpf/wait.bpf.h"
 #include "probes/sched/cpus.bpf.h"
+#include "probes/sched/runs.bpf.h"
 #include "probes/sched/throttles.bpf.h"
 
 const volatile u8 keeps_totals;
@@ -64,19 +65,37 @@ static __always_inline void keep_totals(struct task_struct* task, struct thread_
   totals->member = key;
 }
 
+#define RUN_UNKNOWN ~0u /* the tid of a run in which a switch was hidden */
+
+/* `comm`: of the thread that had the CPU. */
 static __always_inline void begin_displacer(const struct displacer_key* key,
-                                            struct task_struct* task,
-                                            const struct thread_ledger* ledger) {
-  struct offcpu_displacer initial = {.number = key->number, .displacer_tid = key->tid};
+                                            struct task_struct* task, const char* comm) {
+  struct offcpu_displacer initial = {.number = key->number,
+                                     .displacer_tid = key->tid == RUN_UNKNOWN ? 0 : key->tid,
+                                     .how = key->how};
   fill_who(&initial.header, task, 0, 0);
   initial.header.kind = RECORD_OFFCPU_DISPLACER;
   initial.header.size = sizeof(initial);
-  if (key->tid)
-    __builtin_memcpy(initial.displacer, ledger->displacer, COMM_SIZE);
-  else
-    __builtin_memcpy(initial.displacer, "(migrated)", sizeof("(migrated)"));
+  __builtin_memcpy(initial.displacer, comm, COMM_SIZE);
   if (bpf_map_update_elem(&displacers, key, &initial, BPF_NOEXIST) == 0)
     __sync_fetch_and_add(&displacers_used, 1);
+}
+
+static __always_inline void add_displacer(struct displacer_key* key, struct task_struct* task,
+                                          const char* comm, u64 wait_ns) {
+  key->epoch = control.totals_epoch;
+  struct offcpu_displacer* displacer = bpf_map_lookup_elem(&displacers, key);
+  if (!displacer) {
+    begin_displacer(key, task, comm);
+    displacer = bpf_map_lookup_elem(&displacers, key);
+  }
+  if (!displacer) {
+    count(COUNTER_CELLS_FULL, 1);
+    return;
+  }
+  displacer->count++;
+  displacer->total_ns += wait_ns;
+  if (displacer->max_ns < wait_ns) displacer->max_ns = wait_ns;
 }
 
 /* The preempted wait of `task` ends. A thread that comes back on another CPU waited there for other
@@ -84,23 +103,85 @@ static __always_inline void begin_displacer(const struct displacer_key* key,
 static __noinline int count_displacer(struct task_struct* task, struct thread_ledger* ledger,
                                       u64 now_ns) {
   if (!task || !ledger || !cpu_wanted()) return 0;
-  u64 wait_ns = ns_between(measured_from(ledger->since_ns), measured_until(now_ns));
   bool has_moved = ledger->cpu != task->thread_info.cpu;
   struct displacer_key key = {.number = ledger->totals.number,
                               .tid = has_moved ? 0 : ledger->displacer_tid,
-                              .epoch = control.totals_epoch};
-  struct offcpu_displacer* displacer = bpf_map_lookup_elem(&displacers, &key);
-  if (!displacer) {
-    begin_displacer(&key, task, ledger);
-    displacer = bpf_map_lookup_elem(&displacers, &key);
+                              .how = DISPLACED};
+  static const char migrated[COMM_SIZE] = "(migrated)";
+  add_displacer(&key, task, has_moved ? migrated : ledger->displacer,
+                ns_between(measured_from(ledger->since_ns), measured_until(now_ns)));
+  return 0;
+}
+
+const volatile u8 keeps_behind; /* also the threads that had the CPU while woken ones waited */
+
+#define RUNS_KEPT 16     /* a power of two */
+#define WAITS_PER_LOOK 4 /* one of so many waits has its runs looked up: their shares are known */
+
+struct recent_run {
+  u64 since_ns;
+  u32 tid; /* 0: the CPU idles */
+  char comm[COMM_SIZE];
+};
+
+/* The last runs of a CPU. The present one is runs[begun % RUNS_KEPT]. */
+struct recent_runs {
+  u64 begun;
+  u64 waits;
+  struct recent_run runs[RUNS_KEPT];
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct recent_runs);
+} recent_runs SEC(".maps");
+
+static __noinline int note_recent_run(const struct task_struct* prev,
+                                      const struct task_struct* next, u64 now_ns) {
+  u32 zero = 0;
+  struct recent_runs* recent = bpf_map_lookup_elem(&recent_runs, &zero);
+  if (!recent || !prev || !next) return 0;
+  struct recent_run* run = &recent->runs[recent->begun & (RUNS_KEPT - 1)];
+  if (run->tid != (u32)prev->pid) run->tid = RUN_UNKNOWN;
+  run = &recent->runs[++recent->begun & (RUNS_KEPT - 1)];
+  run->since_ns = now_ns;
+  run->tid = next->pid;
+  __builtin_memcpy(run->comm, next->comm, COMM_SIZE);
+  return 0;
+}
+
+static __noinline int add_behind(struct task_struct* task, u32 number, const struct recent_run* run,
+                                 u64 ns) {
+  static const char unknown[COMM_SIZE] = "(unknown)", idle[COMM_SIZE] = "(idle)";
+  if (!task || !ns) return 0;
+  bool is_known = run && run->tid != RUN_UNKNOWN;
+  struct displacer_key key = {
+      .number = number, .tid = is_known ? run->tid : RUN_UNKNOWN, .how = WAITED_BEHIND};
+  add_displacer(&key, task, !is_known ? unknown : run->tid ? run->comm : idle, ns);
+  return 0;
+}
+
+/* `task`, which has waited in a run queue since its wake-up, comes to this CPU. */
+static __noinline int count_behind(struct task_struct* task, struct thread_ledger* ledger,
+                                   struct cpu_ledger* cpu, u64 now_ns) {
+  u32 zero = 0;
+  struct recent_runs* recent = bpf_map_lookup_elem(&recent_runs, &zero);
+  if (!task || !ledger || !cpu || !recent || ledger->state == LEDGER_PREEMPTED) return 0;
+  if (recent->waits++ % WAITS_PER_LOOK || !cpu_wanted()) return 0;
+  u64 since_ns = measured_from(queued_here_since(task, ledger, cpu, now_ns));
+  u64 until_ns = measured_until(now_ns);
+  for (u32 i = 0; i < RUNS_KEPT && until_ns > since_ns; i++) {
+    const struct recent_run* run = &recent->runs[(recent->begun - i) & (RUNS_KEPT - 1)];
+    u64 from_ns = run->since_ns;
+    if (!from_ns) break;
+    if (from_ns >= until_ns) continue;
+    if (from_ns < since_ns) from_ns = since_ns;
+    add_behind(task, ledger->totals.number, run, until_ns - from_ns);
+    until_ns = from_ns;
   }
-  if (!displacer) {
-    count(COUNTER_CELLS_FULL, 1);
-    return 0;
-  }
-  displacer->count++;
-  displacer->total_ns += wait_ns;
-  if (displacer->max_ns < wait_ns) displacer->max_ns = wait_ns;
+  add_behind(task, ledger->totals.number, 0, ns_between(since_ns, until_ns));
   return 0;
 }
 

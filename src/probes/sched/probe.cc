@@ -119,6 +119,7 @@ void SchedProbe::Impl::choose_totals() {
   bpf->rodata->keeps_totals = options.keeps_totals;
   bpf->rodata->keeps_idle = options.keeps_idle_totals;
   bpf->rodata->keeps_cpus = options.keeps_cpu_totals;
+  bpf->rodata->keeps_behind = options.keeps_behind;
   limit_to_cpus(*bpf->rodata, options.cpus);
   std::ranges::copy(
       std::span(options.call_reasons)

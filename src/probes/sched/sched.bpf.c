@@ -180,6 +180,7 @@ static __always_inline void switch_in(struct task_struct* next, struct thread_le
     add_wait(ledger, throttled_in_wait(next, ledger, now_ns), now_ns);
     if (keeps_totals && ledger->totals.member && is_preempted(ledger))
       count_displacer(next, ledger, now_ns);
+    if (keeps_behind && ledger->totals.member) count_behind(next, ledger, cpu, now_ns);
     if ((counted_kinds | summed_kinds) & COUNTED_WAITS) count_wait_of(next, ledger, now_ns);
     u64 min_ns = control.wait_min_ns;
     if (min_ns && records_waits(ledger) && (u32)next->tgid != own_pid &&
@@ -223,6 +224,7 @@ static __always_inline int switch_threads(u64* ctx, enum deferral deferral) {
   check_ticks(prev, cpu, now_ns);
   cpu->looked_ns = now_ns;
   note_run(cpu, prev, next, now_ns);
+  if (keeps_behind) note_recent_run(prev, next, now_ns);
   if (keeps_idle && (!prev->pid || !next->pid)) count_idle(next, now_ns);
   struct thread_ledger* ledger = prev->pid ? ledger_of(prev) : 0;
   if (ledger) {

@@ -155,13 +155,17 @@ constexpr Field thread_fields[] = {
 };
 
 constexpr Field displacer_fields[] = {
-    OVERDUE_FIELD(offcpu_displacer, count, count, value, "times it displaced the thread"),
+    OVERDUE_FIELD(offcpu_displacer, count, count, value, "times that the thread waited for it"),
     OVERDUE_FIELD(offcpu_displacer, total_ns, nanoseconds, duration,
-                  "time until the displaced thread had a CPU again"),
+                  "waited for it, as `how` says"),
     OVERDUE_FIELD(offcpu_displacer, max_ns, nanoseconds, value, "the longest of these times"),
-    OVERDUE_FIELD(offcpu_displacer, number, none, key, "the displaced thread, as in offcpu_thread"),
-    OVERDUE_FIELD(offcpu_displacer, displacer_tid, tid, key, "thread that displaced"),
+    OVERDUE_FIELD(offcpu_displacer, number, none, key, "the waiting thread, as in offcpu_thread"),
+    OVERDUE_FIELD(offcpu_displacer, displacer_tid, tid, key, "thread that had the CPU"),
     OVERDUE_FIELD(offcpu_displacer, displacer, text, value, "its name"),
+    OVERDUE_FIELD(
+        offcpu_displacer, how, none, key,
+        "0: it displaced the thread, which waited until it had a CPU again; 1: it had the "
+        "CPU while the woken thread waited"),
 };
 
 constexpr Field cpu_fields[] = {

@@ -47,6 +47,13 @@ constexpr std::uint64_t OffcpuRow::* added_figures[] = {
     &OffcpuRow::throttled_ns, &OffcpuRow::switches,
     &OffcpuRow::preemptions};
 
+std::vector<Displacer> longest_first(const auto& displacers) {
+  std::vector<Displacer> all;
+  for (const auto& [who, displacer] : displacers) all.push_back(displacer);
+  std::ranges::sort(all, std::greater{}, &Displacer::total_ns);
+  return all;
+}
+
 }  // namespace
 
 void Displacer::add(const Displacer& other) {
@@ -84,8 +91,8 @@ void give_full_names(std::vector<OffcpuRow>& rows, const Names& names, QueueOfWo
   for (OffcpuRow& row : rows) {
     // A thread of the kernel is a process too. Rows of several threads have no pid.
     row.comm = full_name(names, row.tid != 0 ? row.tid : row.pid, row.comm, queue);
-    for (Displacer& displacer : row.displacers)
-      displacer.comm = full_name(names, displacer.tid, displacer.comm, queue);
+    for (std::vector<Displacer>* const of : {&row.displacers, &row.behind})
+      for (Displacer& one : *of) one.comm = full_name(names, one.tid, one.comm, queue);
   }
 }
 
@@ -103,12 +110,13 @@ void complete_rows(std::vector<OffcpuRow>& rows, Whose by, const Names& names, Q
 
 void OffcpuTable::Sums::add(const Sums& other) {
   row.add(other.row);
-  for (const auto& [key, displacer] : other.displacers) {
-    Displacer& own = displacers[key];
-    own.tid = key.first;
-    own.comm = key.second;
-    own.add(displacer);
-  }
+  for (Displacers Sums::* const of : {&Sums::displacers, &Sums::behind})
+    for (const auto& [key, displacer] : other.*of) {
+      Displacer& own = (this->*of)[key];
+      own.tid = key.first;
+      own.comm = key.second;
+      own.add(displacer);
+    }
 }
 
 OffcpuTable::Thread& OffcpuTable::thread_of(std::uint32_t number, std::uint32_t tid) {
@@ -150,14 +158,15 @@ void OffcpuTable::add_thread(const offcpu_thread& record) {
 
 void OffcpuTable::add_displacer(const offcpu_displacer& record) {
   Thread& thread = thread_of(record.number, record.header.tid);
-  for (Sums* of : {&thread.total, &thread.interval}) {
+  for (Sums* sums : {&thread.total, &thread.interval}) {
+    Displacers& of = record.how == WAITED_BEHIND ? sums->behind : sums->displacers;
     std::pair who{record.displacer_tid, std::string(fixed_text(record.displacer))};
     const auto has_no_room = [&](std::size_t most) {
-      return of->displacers.size() >= most && !of->displacers.contains(who);
+      return of.size() >= most && !of.contains(who);
     };
     if (has_no_room(displacers_max)) who.first = 0;
     if (has_no_room(2 * displacers_max)) who.second = "(other)";
-    Displacer& displacer = of->displacers[who];
+    Displacer& displacer = of[who];
     displacer.tid = who.first;
     displacer.comm = who.second;
     displacer.add({who.first, who.second, record.count, record.total_ns, record.max_ns});
@@ -206,8 +215,8 @@ std::vector<OffcpuRow> OffcpuTable::merged(Whose by, Sums Thread::* of) const {
   for (const auto& [key, thread] : ended_) add(thread.*of, 0);
   std::vector<OffcpuRow> rows;
   for (auto& [key, group] : groups) {
-    for (auto& [who, displacer] : group.displacers) group.row.displacers.push_back(displacer);
-    std::ranges::sort(group.row.displacers, std::greater{}, &Displacer::total_ns);
+    group.row.displacers = longest_first(group.displacers);
+    group.row.behind = longest_first(group.behind);
     rows.push_back(std::move(group.row));
   }
   return rows;

@@ -20,14 +20,17 @@ constexpr std::uint64_t growth(std::uint64_t now, std::uint64_t before) {
   return now > before ? now - before : 0;
 }
 
-/// The waits that began when one thread took the CPU from another.
+/// The waits that began when one thread took the CPU from another, or those of woken threads behind
+/// one that had the CPU.
 struct Displacer {
   std::uint32_t tid = 0;  ///< 0: threads of this name that were too many to keep apart
   std::string comm;
   std::uint64_t count = 0;
-  std::uint64_t total_ns = 0;  ///< until the displaced thread had a CPU again
+  std::uint64_t total_ns = 0;  ///< until the displaced thread had a CPU again, or while it ran
   std::uint64_t max_ns = 0;
 
+  /// Whether the CPU had no thread: only in OffcpuRow::behind.
+  bool is_idle_cpu() const { return tid == 0 && comm == "(idle)"; }
   void add(const Displacer& other);
 };
 
@@ -46,6 +49,8 @@ struct OffcpuRow : Owner {
   std::uint64_t max_ns = 0;                ///< longest wait that has ended
   std::uint64_t open_ns = 0;               ///< longest wait in progress
   std::vector<Displacer> displacers = {};  ///< longest in total first
+  /// Who had the CPU while woken threads waited, likewise; the times are shares.
+  std::vector<Displacer> behind = {};
 
   std::uint64_t blocked_ns() const { return sleeping_ns + uninterruptible_ns; }
   std::uint64_t runnable_ns() const { return runqueue_ns + preempted_ns + throttled_ns; }
@@ -85,9 +90,10 @@ class OffcpuTable {
   std::uint64_t merged_threads() const { return merged_threads_; }
 
  private:
+  using Displacers = std::map<std::pair<std::uint32_t, std::string>, Displacer>;
   struct Sums {
     OffcpuRow row;
-    std::map<std::pair<std::uint32_t, std::string>, Displacer> displacers;
+    Displacers displacers, behind;
     void add(const Sums& other);
   };
   struct Thread {

@@ -40,6 +40,7 @@ struct WhyCause {
   std::uint64_t max_ns = 0;          ///< longest of them; 0: not known
   std::vector<WhyName> who{};        ///< the threads that were late, longest first
   std::vector<WhyName> by{};         ///< the roots, or the threads that had the CPU; longest first
+  std::uint64_t idle_ns = 0;         ///< waits for a CPU: no thread had the CPU
   Breakdown parts{};                 ///< of the late operations that have a finding
   std::optional<Finding> example{};  ///< the longest of them
   std::string next{};                ///< the command that shows more

@@ -21,9 +21,10 @@ double share_of(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-/// Waits of runnable threads in the findings, as a cause; without waits, none.
+/// Waits of runnable threads in the findings, as a cause; without waits, none. `by` stands before
+/// the name of what kept them from running, if that is known.
 void add_runnable(std::vector<WhyCause>& causes, const RunnableTime& late, std::string_view kind,
-                  std::string_view text) {
+                  std::string_view text, std::string_view by) {
   if (late.total_ns() == 0) return;
   const RunnableTime::Sums sums = late.weighted(WhySampling());  // all were examined
   WhyCause cause{.cause = std::string(text),
@@ -33,11 +34,12 @@ void add_runnable(std::vector<WhyCause>& causes, const RunnableTime& late, std::
                  .max_ns = late.max_ns(),
                  .parts = late.parts(),
                  .example = late.longest()};
+  cause.idle_ns = sums.idle_ns;
   for (const auto& [key, name] : sums.by) cause.by.push_back(name);
   std::ranges::sort(cause.by, std::ranges::greater(), &WhyName::ns);
   for (const auto& [key, name] : late.who()) cause.who.push_back(name);
   std::ranges::sort(cause.who, std::ranges::greater(), &WhyName::ns);
-  if (!cause.by.empty()) cause.cause += " " + shown_name(cause.by.front());
+  if (!cause.by.empty()) cause.cause += fmt::format("{}{}", by, shown_name(cause.by.front()));
   if (cause.by.size() > 1)
     cause.cause += fmt::format(" and {}", counted(cause.by.size() - 1, "other"));
   causes.push_back(std::move(cause));
@@ -54,6 +56,8 @@ void describe_cause(Members& member, const WhyCause& cause, std::uint64_t late_n
   member("max_ns", cause.max_ns, {.help = "longest of the operations; 0: not known"});
   member("who", cause.who, {.help = "the threads that were late"});
   member("by", cause.by, {.help = "the threads that ran, or the cgroups, meanwhile"});
+  member("idle_ns", when(cause.kind == why_runqueue, cause.idle_ns),
+         {.help = "no thread had the CPU, as while it wakes up"});
   member("parts", cause.parts, {.help = "of the examined operations", .look = Look::parts});
 }
 
@@ -127,8 +131,8 @@ std::string example_text(const Finding& finding, const ReportContext& context) {
 CausesSection::CausesSection(const BlameTable& blame, Options options)
     : options_(std::move(options)) {
   causes_ = blame.blocked(WhySampling()).causes;
-  add_runnable(causes_, blame.runqueue(), why_runqueue, "waited for a CPU behind");
-  add_runnable(causes_, blame.throttled(), why_throttled, "throttled");
+  add_runnable(causes_, blame.runqueue(), why_runqueue, "waited for a CPU", " behind ");
+  add_runnable(causes_, blame.throttled(), why_throttled, "throttled", " ");
   std::ranges::sort(causes_, std::ranges::greater(), &WhyCause::total_ns);
   late_ns_ = total_of(causes_);
 }

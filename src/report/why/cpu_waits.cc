@@ -35,41 +35,57 @@ std::vector<WhyName> longest_first(const ByName& names) {
   return all;
 }
 
-/// The kernel adds all preemptions up by the thread that took the CPU. The shares of these threads
-/// stand for the preemptions that were not examined.
-void add_displacers(const std::vector<OffcpuRow>& threads, const WhyCause& cause, ByName& by) {
-  const std::uint64_t known_ns = sum_of(by);
-  if (known_ns >= cause.total_ns) return;
-  std::uint64_t displaced_ns = 0;
-  ByName displacers;
+/// Adds shares of `left_ns` for the threads that had the CPU, as the kernel has added them up.
+void add_shares(const std::vector<OffcpuRow>& threads, std::vector<Displacer> OffcpuRow::* of,
+                std::uint64_t left_ns, RunnableTime::Sums& sums) {
+  std::uint64_t all_ns = 0, idle_ns = 0;
+  ByName names;
   for (const OffcpuRow& thread : threads)
-    for (const Displacer& displacer : thread.displacers) {
-      displaced_ns += displacer.total_ns;
-      if (displacer.tid == 0) continue;
-      WhyName& name = displacers[without_numbers(displacer.comm)];
-      name.count += displacer.count;
-      name.ns += displacer.total_ns;
+    for (const Displacer& one : thread.*of) {
+      all_ns += one.total_ns;
+      if (of == &OffcpuRow::behind && one.is_idle_cpu()) idle_ns += one.total_ns;
+      if (one.tid == 0) continue;
+      WhyName& name = names[without_numbers(one.comm)];
+      name.count += one.count;
+      name.ns += one.total_ns;
     }
-  const std::uint64_t left_ns =
-      part_of(cause.parts.preempted_ns, cause.total_ns - known_ns, cause.total_ns);
-  for (const auto& [key, name] : displacers) {
-    WhyName& sum = by.try_emplace(key, WhyName{.name = key}).first->second;
-    sum.count += part_of(name.count, std::min(left_ns, displaced_ns), displaced_ns);
-    sum.ns += part_of(name.ns, std::min(left_ns, displaced_ns), displaced_ns);
+  sums.idle_ns += part_of(idle_ns, left_ns, all_ns);
+  for (const auto& [key, name] : names) {
+    WhyName& sum = sums.by.try_emplace(key, WhyName{.name = key}).first->second;
+    sum.count += part_of(name.count, left_ns, all_ns);
+    sum.ns += part_of(name.ns, left_ns, all_ns);
   }
 }
 
-/// " behind cc1plus 60 %, sh 15 % (unknown: 25 %)": shares of the whole time.
-std::string runners_text(const std::vector<WhyName>& by, std::uint64_t total_ns) {
-  std::uint64_t known_ns = 0;
-  for (const WhyName& one : by) known_ns += one.ns;
-  const std::uint64_t whole_ns = std::max(total_ns, known_ns);
+/// Adds the waits that were not examined. The kernel knows who displaced a thread, and, of one in
+/// four waits, who had the CPU while a woken thread waited.
+void add_sums_of_kernel(const std::vector<OffcpuRow>& threads, const WhyCause& cause,
+                        RunnableTime::Sums& sums) {
+  const std::uint64_t known_ns = sum_of(sums.by) + sums.idle_ns;
+  if (known_ns >= cause.total_ns) return;
+  const auto left_of = [&](std::uint64_t part_ns) {
+    return part_of(part_ns, cause.total_ns - known_ns, cause.total_ns);
+  };
+  add_shares(threads, &OffcpuRow::displacers, left_of(cause.parts.preempted_ns), sums);
+  add_shares(threads, &OffcpuRow::behind, left_of(cause.parts.runqueue_ns), sums);
+}
+
+/// " behind cc1plus 60 %, sh 15 %, while the CPU idled 10 % (unknown: 15 %)": shares of the whole
+/// time.
+std::string runners_text(const WhyCause& cause) {
+  std::uint64_t known_ns = cause.idle_ns;
+  for (const WhyName& one : cause.by) known_ns += one.ns;
+  const std::uint64_t whole_ns = std::max(cause.total_ns, known_ns);
+  const auto percent = [&](std::uint64_t ns) { return 100 * ns / whole_ns; };
   std::vector<std::string> said;
-  for (const WhyName& one : by)
-    if (said.size() < named_at_most && 100 * one.ns >= named_from * whole_ns)
-      said.push_back(fmt::format("{} {} %", shown_name(one), 100 * one.ns / whole_ns));
+  for (const WhyName& one : cause.by)
+    if (said.size() < named_at_most && percent(one.ns) >= named_from)
+      said.push_back(fmt::format("{} {} %", shown_name(one), percent(one.ns)));
   std::string text = said.empty() ? "" : fmt::format(" behind {}", fmt::join(said, ", "));
-  const std::uint64_t unknown = 100 * (whole_ns - known_ns) / whole_ns;
+  if (percent(cause.idle_ns) >= named_from)
+    text +=
+        fmt::format("{} while the CPU idled {} %", said.empty() ? "" : ",", percent(cause.idle_ns));
+  const std::uint64_t unknown = percent(whole_ns - known_ns);
   if (unknown >= named_from) text += fmt::format(" (unknown: {} %)", unknown);
   return text;
 }
@@ -105,10 +121,11 @@ void add_waits_for_cpu(const WhyFindings& found, WhyFigures& figures) {
     cause.who.push_back(named(group, ns));
   }
   if (cause.total_ns == 0) return;
-  add_displacers(found.threads, cause, examined.by);
+  add_sums_of_kernel(found.threads, cause, examined);
   cause.by = longest_first(examined.by);
+  cause.idle_ns = examined.idle_ns;
   std::ranges::sort(cause.who, std::ranges::greater(), &WhyName::ns);
-  cause.cause += runners_text(cause.by, cause.total_ns) + bound_text(found, cause.total_ns);
+  cause.cause += runners_text(cause) + bound_text(found, cause.total_ns);
   figures.causes.push_back(std::move(cause));
 }
 

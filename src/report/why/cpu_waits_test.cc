@@ -54,6 +54,31 @@ TEST(CpuWaits, PreemptionsThatWereNotExaminedHaveTheSharesOfTheirDisplacers) {
   EXPECT_EQ(waits_for_cpu(session).cause, "waited for a CPU behind sh 75 %, busy 25 %");
 }
 
+TEST(CpuWaits, ThatWereTooShortToBeExaminedAreBehindTheThreadThatHadTheCpu) {
+  Session session;
+  session.threads.push_back(thread_of(10, 10, "app"));
+  session.threads[0].runqueue_ns = 400 * ms;
+  session.threads[0].behind = {{.tid = 7, .comm = "sh", .count = 900, .total_ns = 75 * ms},
+                               {.tid = 0, .comm = "(unknown)", .count = 9, .total_ns = 25 * ms}};
+  EXPECT_EQ(waits_for_cpu(session).cause, "waited for a CPU behind sh 75 % (unknown: 25 %)");
+  session.blame.add(preempted_call(20, "busy", 200 * ms), {});
+  EXPECT_EQ(waits_for_cpu(session).cause,
+            "waited for a CPU behind busy 50 %, sh 37 % (unknown: 12 %)");
+}
+
+TEST(CpuWaits, OfACpuThatHadNoThreadSaySo) {
+  Session session;
+  session.threads.push_back(thread_of(10, 10, "app"));
+  session.threads[0].runqueue_ns = 400 * ms;
+  session.threads[0].behind = {{.tid = 7, .comm = "sh", .count = 900, .total_ns = 25 * ms},
+                               {.tid = 0, .comm = "(idle)", .count = 800, .total_ns = 75 * ms}};
+  EXPECT_EQ(waits_for_cpu(session).cause,
+            "waited for a CPU behind sh 25 %, while the CPU idled 75 %");
+  EXPECT_EQ(waits_for_cpu(session).idle_ns, 300 * ms);
+  session.blame.add(preempted_call(0, "", 200 * ms), {});
+  EXPECT_EQ(waits_for_cpu(session).idle_ns, 350 * ms);
+}
+
 TEST(CpuWaits, OfThreadsThatMayNotRunElsewhereSaySo) {
   Session session;
   for (const std::uint32_t tid : {10u, 11u, 12u}) {

@@ -79,6 +79,7 @@ void add_to(WhyCause& cause, const WhyCause& more) {
   cause.max_ns = std::max(cause.max_ns, more.max_ns);
   add_names(cause.who, more.who);
   add_names(cause.by, more.by);
+  cause.idle_ns += more.idle_ns;
   add_parts(cause.parts, more.parts);
 }
 

@@ -26,21 +26,28 @@ class Holders {
       : rows_(rows), places_(rows, by, threads), all_apart_(all_apart), of_rows_(rows.size()) {}
 
   void add_examined(const std::vector<WaitBehind>& waits);
-  void add_displacers(const std::vector<OffcpuRow>& threads);
+  /// Adds who had the CPU in waits that were not examined.
+  void add_sums_of_kernel(const std::vector<OffcpuRow>& threads);
   std::vector<OthersWaits> result() const;
 
  private:
   static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+  /// What the kernel added up: time by the place of the row that had the CPU.
+  struct Share {
+    std::map<std::size_t, double> ns;
+    double all_ns = 0;
+  };
   /// The waits of a row: time by the place of the row that had the CPU, or `none`.
   struct OfRow {
     std::map<std::size_t, double> known_ns;
     double sum_ns = 0;                         ///< of known_ns
     double examined_ns = 0, preempted_ns = 0;  ///< examined waits; those after a preemption
-    std::map<std::size_t, double> displaced_ns;
-    double all_displaced_ns = 0;
+    Share displaced, behind;
   };
 
   std::optional<std::size_t> holder(std::optional<std::uint32_t> tid) const;
+  void add_to(Share& share, const std::vector<Displacer>& displacers) const;
+  static void add_rest(OfRow& row, const Share& of, double rest_ns);
   std::uint64_t total_ns(std::size_t place) const {
     return rows_[place].runqueue_ns + rows_[place].preempted_ns;
   }
@@ -80,29 +87,42 @@ void Holders::add_examined(const std::vector<WaitBehind>& waits) {
   }
 }
 
-/// The kernel adds all preemptions up by the thread that took the CPU. The shares of these threads
-/// stand for the waits that were too short to be examined.
-void Holders::add_displacers(const std::vector<OffcpuRow>& threads) {
+void Holders::add_to(Share& share, const std::vector<Displacer>& displacers) const {
+  for (const Displacer& one : displacers) {
+    const auto ns = static_cast<double>(one.total_ns);
+    share.all_ns += ns;
+    if (const auto by = holder(one.tid); by && (one.tid != 0 || one.is_idle_cpu()))
+      share.ns[*by] += ns;
+  }
+}
+
+/// Adds shares of `rest_ns`.
+void Holders::add_rest(OfRow& row, const Share& of, double rest_ns) {
+  if (rest_ns <= 0 || of.all_ns <= 0) return;
+  const double share = rest_ns / of.all_ns;
+  for (const auto& [by, ns] : of.ns) {
+    row.known_ns[by] += ns * share;
+    row.sum_ns += ns * share;
+  }
+}
+
+/// The kernel knows who displaced a thread, and, of one in four waits, who had the CPU while a
+/// woken thread waited. The shares of these threads stand for the waits that were too short to be
+/// examined.
+void Holders::add_sums_of_kernel(const std::vector<OffcpuRow>& threads) {
   for (const OffcpuRow& thread : threads) {
     const auto of = places_.of(thread);
     if (!of) continue;
-    for (const Displacer& displacer : thread.displacers) {
-      const auto ns = static_cast<double>(displacer.total_ns);
-      of_rows_[*of].all_displaced_ns += ns;
-      if (const auto by = holder(displacer.tid); by && displacer.tid != 0)
-        of_rows_[*of].displaced_ns[*by] += ns;
-    }
+    add_to(of_rows_[*of].displaced, thread.displacers);
+    add_to(of_rows_[*of].behind, thread.behind);
   }
   for (std::size_t i = 0; i < of_rows_.size(); ++i) {
     OfRow& row = of_rows_[i];
-    const double rest_ns = std::min(static_cast<double>(rows_[i].preempted_ns) - row.preempted_ns,
-                                    static_cast<double>(total_ns(i)) - row.examined_ns);
-    if (rest_ns <= 0 || row.all_displaced_ns <= 0) continue;
-    const double share = std::min(1.0, rest_ns / row.all_displaced_ns);
-    for (const auto& [by, ns] : row.displaced_ns) {
-      row.known_ns[by] += ns * share;
-      row.sum_ns += ns * share;
-    }
+    const double rest_ns = static_cast<double>(total_ns(i)) - row.examined_ns;
+    const double preempted_ns =
+        std::min(static_cast<double>(rows_[i].preempted_ns) - row.preempted_ns, rest_ns);
+    add_rest(row, row.displaced, preempted_ns);
+    add_rest(row, row.behind, rest_ns - std::max(0.0, preempted_ns));
   }
 }
 
@@ -185,7 +205,7 @@ void find_others_waits(std::vector<WhyRow>& rows, Whose by, const std::vector<Of
                        bool all_apart, const std::vector<WaitBehind>& waits) {
   Holders holders(rows, by, threads, all_apart);
   holders.add_examined(waits);
-  holders.add_displacers(threads);
+  holders.add_sums_of_kernel(threads);
   const std::vector<OthersWaits> all = holders.result();
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i].others = all[i];
 }

@@ -132,6 +132,14 @@ TEST(OthersWaits, ThatWereNotExaminedCountForTheThreadThatTookTheCpu) {
   EXPECT_EQ(shells.unknown_ns, 25 * ms);
 }
 
+TEST(OthersWaits, OfWokenThreadsCountForTheThreadThatHadTheCpuBefore) {
+  Session session;
+  session.waits = {{10, 101, false, 10.0 * ms}};
+  // Of 20 ms in run queues, 10 ms are known; of the rest, half are the shells'.
+  session.threads[0].behind = {{102, "sh", 50, 2 * ms, 1 * ms}, {0, "(unknown)", 9, 2 * ms, ms}};
+  EXPECT_EQ(session.of("sh").behind_ns, (10 + 5) * ms);
+}
+
 TEST(OthersWaits, ThatWereExaminedInVainAreNotKnown) {
   Session session;
   session.waits = {{10, std::nullopt, true, 50.0 * ms}};

@@ -52,15 +52,18 @@ std::uint64_t scaled(std::uint64_t number, double weight) {
   return static_cast<std::uint64_t>(std::llround(static_cast<double>(number) * weight));
 }
 
-void RunnableTime::runners(std::map<std::string, WhyName>& by, const Finding& finding) {
+void RunnableTime::runners(Sums& sums, const Finding& finding) {
   for (const Wait& wait : finding.waits)
     for (const CpuShare& share : wait.ran.threads)
-      if (share.thread.tid != 0) add_thread_to(by, share.thread.comm, share.ns);
+      if (share.thread.tid != 0)
+        add_thread_to(sums.by, share.thread.comm, share.ns);
+      else
+        sums.idle_ns += share.ns;
 }
 
-void RunnableTime::throttles(std::map<std::string, WhyName>& by, const Finding& finding) {
+void RunnableTime::throttles(Sums& sums, const Finding& finding) {
   for (const Wait& wait : finding.waits)
-    if (wait.throttle) add_to(by, throttle_text(wait.throttle), wait.throttled_ns);
+    if (wait.throttle) add_to(sums.by, throttle_text(wait.throttle), wait.throttled_ns);
 }
 
 void RunnableTime::add(const Finding& finding, const WhySampling::Class& of, std::uint64_t ns) {
@@ -71,7 +74,7 @@ void RunnableTime::add(const Finding& finding, const WhySampling::Class& of, std
   const bool has_room = classes_.size() < classes_kept || classes_.contains(of);
   Sums& sums = classes_[has_room ? of : WhySampling::Class()];
   ++sums.count;
-  by_(sums.by, finding);
+  by_(sums, finding);
 }
 
 RunnableTime::Sums RunnableTime::weighted(const WhySampling& sampling, bool of_interval) const {
@@ -79,6 +82,7 @@ RunnableTime::Sums RunnableTime::weighted(const WhySampling& sampling, bool of_i
   for (const auto& [of, one] : classes_) {
     const double weight = sampling.weight(of, of_interval);
     all.count += scaled(one.count, weight);
+    all.idle_ns += scaled(one.idle_ns, weight);
     for (const auto& [key, name] : one.by) {
       const auto [known, is_new] = all.by.try_emplace(key, WhyName{.name = name.name});
       if (!is_new && known->second.name != name.name) known->second.name = key;

@@ -15,21 +15,21 @@ namespace overdue {
 /// bounded; used by one thread.
 class RunnableTime {
  public:
+  struct Sums {
+    std::uint64_t count = 0;    ///< operations
+    std::uint64_t idle_ns = 0;  ///< a CPU had no thread, or was waking up
+    std::map<std::string, WhyName> by;
+  };
   /// Adds up what kept the finding's thread from running, by name.
-  using By = void (*)(std::map<std::string, WhyName>&, const Finding&);
+  using By = void (*)(Sums& sums, const Finding&);
   /// The threads that had the CPU.
-  static void runners(std::map<std::string, WhyName>& by, const Finding& finding);
+  static void runners(Sums& sums, const Finding& finding);
   /// The cgroups whose limit was used up.
-  static void throttles(std::map<std::string, WhyName>& by, const Finding& finding);
+  static void throttles(Sums& sums, const Finding& finding);
 
   explicit RunnableTime(By by) : by_(by) {}
   /// Takes `ns` of such time of an operation of a class.
   void add(const Finding& finding, const WhySampling::Class& of, std::uint64_t ns);
-
-  struct Sums {
-    std::uint64_t count = 0;  ///< operations
-    std::map<std::string, WhyName> by;
-  };
   /// With the weights of `sampling`.
   Sums weighted(const WhySampling& sampling, bool of_interval = false) const;
   std::uint64_t total_ns() const { return total_ns_; }
