@@ -78,8 +78,9 @@ WIRE_SIZE(struct offcpu_thread, 288);
 
 enum displacer_how {
   DISPLACED,      // it took the CPU: the time until the displaced thread had a CPU again
-  WAITED_BEHIND,  // it had the CPU while the woken thread waited in the run queue. Only one of four
-                  // such waits is looked at, so that times of this kind are shares
+  WAITED_BEHIND,  // it had the CPU while the woken thread waited in the run queue. Of very many
+                  // such waits some are looked at, and stand for the others: the times are
+                  // estimates
 };
 
 // The waits that began when one thread displaced another from its CPU, or those of a woken thread

@@ -115,8 +115,11 @@ static __noinline int count_displacer(struct task_struct* task, struct thread_le
 
 const volatile u8 keeps_behind; /* also the threads that had the CPU while woken ones waited */
 
-#define RUNS_KEPT 16     /* a power of two */
-#define WAITS_PER_LOOK 4 /* one of so many waits has its runs looked up: their shares are known */
+#define RUNS_KEPT 16 /* a power of two */
+/* Of so many waits that have their runs looked up, a CPU looks at half as many in future. */
+const volatile u32 looks_at_once = 1;
+#define LOOKS_WINDOW_NS 125000000ull /* after which a CPU with few looks looks more often */
+#define LOOKS_EVERY_MAX (1 << 20)
 
 struct recent_run {
   u64 since_ns;
@@ -127,7 +130,11 @@ struct recent_run {
 /* The last runs of a CPU. The present one is runs[begun % RUNS_KEPT]. */
 struct recent_runs {
   u64 begun;
-  u64 waits;
+  u64 window_ns; /* when `looks` was last 0 */
+  u32 waits;
+  u32 looks;
+  u32 every; /* one of so many waits is looked at; a power of two */
+  u32 reserved;
   struct recent_run runs[RUNS_KEPT];
 };
 
@@ -163,13 +170,32 @@ static __noinline int add_behind(struct task_struct* task, u32 number, const str
   return 0;
 }
 
+/* For how many waits the one that ends now stands; 0: it is not looked at. The number of looks is
+ * bounded however many waits there are, and so is the number of pairs of threads. */
+static __always_inline u32 weight_of_look(struct recent_runs* recent, u64 now_ns) {
+  if (!recent->every) recent->every = 1;
+  if (now_ns - recent->window_ns > LOOKS_WINDOW_NS) {
+    if (recent->looks < looks_at_once / 4 && recent->every > 1) recent->every /= 2;
+    recent->window_ns = now_ns;
+    recent->looks = 0;
+  }
+  if (recent->waits++ & (recent->every - 1)) return 0;
+  u32 weight = recent->every;
+  if (++recent->looks > looks_at_once && recent->every < LOOKS_EVERY_MAX) {
+    recent->every *= 2;
+    recent->looks /= 2;
+  }
+  return weight;
+}
+
 /* `task`, which has waited in a run queue since its wake-up, comes to this CPU. */
 static __noinline int count_behind(struct task_struct* task, struct thread_ledger* ledger,
                                    struct cpu_ledger* cpu, u64 now_ns) {
   u32 zero = 0;
   struct recent_runs* recent = bpf_map_lookup_elem(&recent_runs, &zero);
   if (!task || !ledger || !cpu || !recent || ledger->state == LEDGER_PREEMPTED) return 0;
-  if (recent->waits++ % WAITS_PER_LOOK || !cpu_wanted()) return 0;
+  u32 weight = cpu_wanted() ? weight_of_look(recent, now_ns) : 0;
+  if (!weight) return 0;
   u64 since_ns = measured_from(queued_here_since(task, ledger, cpu, now_ns));
   u64 until_ns = measured_until(now_ns);
   for (u32 i = 0; i < RUNS_KEPT && until_ns > since_ns; i++) {
@@ -178,10 +204,10 @@ static __noinline int count_behind(struct task_struct* task, struct thread_ledge
     if (!from_ns) break;
     if (from_ns >= until_ns) continue;
     if (from_ns < since_ns) from_ns = since_ns;
-    add_behind(task, ledger->totals.number, run, until_ns - from_ns);
+    add_behind(task, ledger->totals.number, run, weight * (until_ns - from_ns));
     until_ns = from_ns;
   }
-  add_behind(task, ledger->totals.number, 0, ns_between(since_ns, until_ns));
+  add_behind(task, ledger->totals.number, 0, weight * ns_between(since_ns, until_ns));
   return 0;
 }
 

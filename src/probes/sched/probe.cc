@@ -24,6 +24,10 @@ namespace {
 
 constexpr u32 first_idle_number = 1u << 31;  // beyond the numbers of other threads
 
+/// Waits whose runs all CPUs together look up eight times a second, in pairs of threads that fill a
+/// part of the table only.
+constexpr u32 looks_of_machine = 64;
+
 }  // namespace
 
 struct SchedProbe::Impl {
@@ -120,6 +124,7 @@ void SchedProbe::Impl::choose_totals() {
   bpf->rodata->keeps_idle = options.keeps_idle_totals;
   bpf->rodata->keeps_cpus = options.keeps_cpu_totals;
   bpf->rodata->keeps_behind = options.keeps_behind;
+  bpf->rodata->looks_at_once = std::max(1u, looks_of_machine / possible_cpu_count());
   limit_to_cpus(*bpf->rodata, options.cpus);
   std::ranges::copy(
       std::span(options.call_reasons)

@@ -49,7 +49,7 @@ struct OffcpuRow : Owner {
   std::uint64_t max_ns = 0;                ///< longest wait that has ended
   std::uint64_t open_ns = 0;               ///< longest wait in progress
   std::vector<Displacer> displacers = {};  ///< longest in total first
-  /// Who had the CPU while woken threads waited, likewise; the times are shares.
+  /// Who had the CPU while woken threads waited, likewise; the times are estimates.
   std::vector<Displacer> behind = {};
 
   std::uint64_t blocked_ns() const { return sleeping_ns + uninterruptible_ns; }

@@ -57,8 +57,8 @@ void add_shares(const std::vector<OffcpuRow>& threads, std::vector<Displacer> Of
   }
 }
 
-/// Adds the waits that were not examined. The kernel knows who displaced a thread, and, of one in
-/// four waits, who had the CPU while a woken thread waited.
+/// Adds the waits that were not examined. The kernel knows who displaced a thread, and, of some
+/// of the other waits, which stand for all, who had the CPU.
 void add_sums_of_kernel(const std::vector<OffcpuRow>& threads, const WhyCause& cause,
                         RunnableTime::Sums& sums) {
   const std::uint64_t known_ns = sum_of(sums.by) + sums.idle_ns;

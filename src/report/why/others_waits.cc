@@ -106,9 +106,8 @@ void Holders::add_rest(OfRow& row, const Share& of, double rest_ns) {
   }
 }
 
-/// The kernel knows who displaced a thread, and, of one in four waits, who had the CPU while a
-/// woken thread waited. The shares of these threads stand for the waits that were too short to be
-/// examined.
+/// The kernel knows who displaced a thread, and, of some of the other waits, who had the CPU. The
+/// shares of these threads stand for the waits that were too short to be examined.
 void Holders::add_sums_of_kernel(const std::vector<OffcpuRow>& threads) {
   for (const OffcpuRow& thread : threads) {
     const auto of = places_.of(thread);
