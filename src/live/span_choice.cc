@@ -64,6 +64,12 @@ bool SpanChoice::has(span_kind kind) const {
   return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
 }
 
+SpanKinds SpanChoice::kind_set() const {
+  SpanKinds set = 0;
+  for (const span_kind kind : kinds) set |= kinds_of({kind});
+  return set;
+}
+
 std::vector<std::string> SpanChoice::pair_names() const {
   std::vector<std::string> names;
   for (const PairSpec& pair : pairs) names.push_back(pair.name);
@@ -112,6 +118,14 @@ SpanChoice parse_spans(const std::vector<std::string>& values) {
   std::sort(choice.kinds.begin(), choice.kinds.end());
   choice.kinds.erase(std::unique(choice.kinds.begin(), choice.kinds.end()), choice.kinds.end());
   return choice;
+}
+
+bool is_explained_by_waits(span_kind kind) {
+  return is_of_thread(kind) || kind == SPAN_PAIR;
+}
+
+bool may_have_user_stack(span_kind kind) {
+  return is_explained_by_waits(kind) && kind != SPAN_WORK;  // a thread of the kernel
 }
 
 Support span_support(const Kernel& kernel, span_kind kind) {

@@ -19,6 +19,7 @@ struct SpanChoice {
   bool all = false;              ///< every built-in kind that the kernel allows
 
   bool has(span_kind kind) const;
+  SpanKinds kind_set() const;
   std::vector<std::string> pair_names() const;
 };
 
@@ -36,6 +37,12 @@ Error no_such_span(std::string_view option, std::string_view what, std::string_v
 /// user span. Without
 /// values, system calls. Throws Error (exit status 2) for any other value.
 SpanChoice parse_spans(const std::vector<std::string>& values);
+
+/// Whether a thread may wait during a span of this kind.
+bool is_explained_by_waits(span_kind kind);
+
+/// Whether spans of this kind end in their own thread, which then copies its stack.
+bool may_have_user_stack(span_kind kind);
 
 /// Whether this kernel can measure the built-in `kind`.
 Support span_support(const Kernel& kernel, span_kind kind);

@@ -36,22 +36,7 @@ constexpr Duration between_looks = std::chrono::milliseconds(100);
 constexpr u64 no_wait = ~u64{0};        // no wait is recorded for its length alone
 constexpr u64 longest_slice = ~u64{0};  // nor is recorded who ran before
 
-/// Whether a thread may wait during a span of this kind.
-bool is_explained_by_waits(span_kind kind) {
-  return is_of_thread(kind) || kind == SPAN_PAIR;
-}
-
-SpanKinds set_of(const std::vector<span_kind>& kinds) {
-  SpanKinds set = 0;
-  for (const span_kind kind : kinds) set |= kinds_of({kind});
-  return set;
-}
-
 }  // namespace
-
-bool may_have_user_stack(span_kind kind) {
-  return is_explained_by_waits(kind) && kind != SPAN_WORK;  // a thread of the kernel
-}
 
 Support StallProbeSet::support(const Kernel& kernel) const {
   std::optional<Support> lacking;  // of kinds of which one is enough
@@ -102,7 +87,7 @@ void StallProbeSet::add_syscalls(Session& session, const std::vector<std::uint32
 
 void StallProbeSet::add_spans(Session& session, const Kernel& kernel,
                               const std::vector<std::uint32_t>& cpus) {
-  const SpanKinds wanted = set_of(options_.spans.kinds);
+  const SpanKinds wanted = options_.spans.kind_set();
   for (const SpanSource* source : span_sources()) {
     const SpanKinds kinds = source->kinds() & wanted;
     if (kinds == 0) continue;
@@ -238,7 +223,7 @@ void StallProbeSet::add_to(Session& session, const Kernel& kernel,
     least_wait_ = first_least_wait;
   }
   if (options_.span_sums) {
-    auto sums = std::make_unique<SpanSums>(membership_->control(), set_of(options_.spans.kinds),
+    auto sums = std::make_unique<SpanSums>(membership_->control(), options_.spans.kind_set(),
                                            options_.sums_by_thread);
     sums_ = sums.get();
     session.add(std::move(sums));

@@ -122,7 +122,4 @@ class StallProbeSet final : public ProbeSet {
   std::vector<std::string> left_out_;  ///< kinds of `all` left out by the kernel, and why
 };
 
-/// Whether spans of this kind end in their own thread, which then copies its stack.
-bool may_have_user_stack(span_kind kind);
-
 }  // namespace overdue

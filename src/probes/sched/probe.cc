@@ -23,7 +23,6 @@ namespace overdue {
 namespace {
 
 constexpr u32 first_idle_number = 1u << 31;  // beyond the numbers of other threads
-
 /// Waits whose runs all CPUs together look up eight times a second, in pairs of threads that fill a
 /// part of the table only.
 constexpr u32 looks_of_machine = 64;
