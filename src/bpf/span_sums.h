@@ -32,8 +32,9 @@ struct span_sum_key {
 WIRE_SIZE(struct span_sum_key, 64);
 
 // The spans of one key that ended since the last such record, header.time_ns at the latest. The
-// header names a thread that ended the first one. `subject`, `detail` and `text` are those of
-// span_record, masked; of waits (SPAN_OFFCPU, SPAN_WAKEUP) what span_words.cc says.
+// header names a thread that ended the first one; if sums are by thread, their own with its last
+// name. `subject`, `detail` and `text` are those of span_record, masked; of waits (SPAN_OFFCPU,
+// SPAN_WAKEUP) what probes/sched/kinds.cc says.
 struct span_sum {
   struct event_header header;
   u64 subject;

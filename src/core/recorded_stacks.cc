@@ -10,6 +10,7 @@
 #include "bpf/profile.h"
 #include "bpf/sched.h"
 #include "bpf/span.h"
+#include "bpf/span_sums.h"
 #include "bpf/timerlat.h"
 #include "bpf/user_stack.h"
 #include "bpf/worst.h"
@@ -117,6 +118,11 @@ std::vector<std::uint64_t> addresses_at(const Record& record, std::size_t offset
   return addresses;
 }
 
+bool is_of_function(std::uint16_t span) {
+  const SpanKind* kind = span_kind_of(span);
+  return kind && kind->is_of_function;
+}
+
 }  // namespace
 
 const Schema frame_schema{.id = RECORD_FRAME,
@@ -136,12 +142,15 @@ void StackRecorder::record(const Record& record) {
       kernel_frames(record, sizeof(sched_wake), record.as<sched_wake>().kernel_frames);
       break;
     case RECORD_SPAN:
-      if (const SpanKind* kind = span_kind_of(record.as<span_record>().span);
-          kind && kind->is_of_function)
+      if (is_of_function(record.at<u16>(offsetof(span_record, span))))
         kernel_frames(record, offsetof(span_record, subject), 1);
       kernel_frames(record, sizeof(span_record), record.as<span_record>().kernel_frames);
       return with_user_side<span_record>(
           record, sizeof(span_record) + std::size_t{8} * record.as<span_record>().kernel_frames);
+    case RECORD_SPAN_SUM:
+      if (is_of_function(record.at<u16>(offsetof(span_sum, span))))
+        kernel_frames(record, offsetof(span_sum, subject), 1);
+      break;
     case RECORD_CPU_SAMPLE:
       kernel_frames(record, offsetof(cpu_sample, kernel),
                     std::min<std::size_t>(record.as<cpu_sample>().kernel_frames, SAMPLE_FRAMES));
