@@ -1,10 +1,10 @@
 #include "kernel/call_hooks.h"
 
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include <cstdio>
 
+#include "kernel/tracefs_events.h"
 #include "kernel/tracepoint_types.h"
 
 namespace overdue {
@@ -20,17 +20,9 @@ bool preempts_programs() {
   return major >= first_major && TracepointTypes().has_function("trace_call_bpf_faultable");
 }
 
-/// Looks for the tracepoint in the places where libbpf does.
-bool has_events() {
-  for (const char* id : {"/sys/kernel/debug/tracing/events/raw_syscalls/sys_enter/id",
-                         "/sys/kernel/tracing/events/raw_syscalls/sys_enter/id"})
-    if (::access(id, R_OK) == 0) return true;
-  return false;
-}
-
 CallHooks choose() {
   if (!preempts_programs()) return CallHooks::raw;
-  return has_events() ? CallHooks::events : CallHooks::preempted;
+  return tracepoint_id("raw_syscalls", "sys_enter") ? CallHooks::events : CallHooks::preempted;
 }
 
 }  // namespace

@@ -152,6 +152,12 @@ Support Kernel::cgroup2() const {
   });
 }
 
+/// Whether another file system is mounted over the tracefs there.
+bool Kernel::is_covered(const fs::path& tracefs) const {
+  std::error_code not_known;
+  return real() && !fs::exists(tracefs / "events", not_known) && !not_known;
+}
+
 std::optional<fs::path> Kernel::tracefs_path() const {
   if (missing_.contains("tracefs")) return std::nullopt;
   if (tracefs_) return *tracefs_;
@@ -161,6 +167,7 @@ std::optional<fs::path> Kernel::tracefs_path() const {
     const auto words = split(line, ' ');
     if (words.size() < 3 || words[2] != "tracefs") continue;
     const fs::path path = unescape_octal(words[1]);
+    if (is_covered(path)) continue;
     if (!*tracefs_ || path == usual) *tracefs_ = path;
   }
   if (*tracefs_ || !real()) return *tracefs_;

@@ -107,6 +107,7 @@ class Kernel {
   bool btf_has_string(std::string_view text) const;
   const std::string& mounts() const;
   std::optional<std::string> security_file(const char* name) const;
+  bool is_covered(const std::filesystem::path& tracefs) const;
   bool real() const { return proc_ == "/proc" && sys_ == "/sys"; }
 
   std::filesystem::path proc_;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/thread_rights.h"
+#include "kernel/tracefs_events.h"
 #include "syscalls/names.h"
 
 namespace overdue {
@@ -12,13 +13,7 @@ namespace {
 constexpr std::string_view enter_prefix = "sys_enter_";
 
 std::filesystem::path syscall_events() {
-  const ReadRights rights;
-  for (const char* root : {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"}) {
-    std::error_code error;
-    const std::filesystem::path events = std::filesystem::path(root) / "events" / "syscalls";
-    if (std::filesystem::is_directory(events, error)) return events;
-  }
-  return {};
+  return tracefs_events("syscalls");
 }
 
 constexpr std::string_view only_there_refusals_are_seen =
@@ -60,7 +55,7 @@ void TwoPhase::poll(KernelTime now) {
 
 void TwoPhase::enter_second_phase() {
   if (syscall_events().empty())
-    return stay("tracefs is not mounted (mount -t tracefs nodev /sys/kernel/tracing)");
+    return stay("tracefs is not there (mount -t tracefs nodev /sys/kernel/tracing)");
   if (probe_.refusable_since()) return stay(std::string(only_there_refusals_are_seen));
   try {
     attach_discovered();
