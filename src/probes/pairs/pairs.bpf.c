@@ -5,7 +5,6 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/latencies.bpf.h"
 #include "bpf/own_sums.bpf.h"
-#include "bpf/span_sums.bpf.h"
 #include "bpf/target.bpf.h"
 #include "bpf/thread_thresholds.bpf.h"
 #include "bpf/user_stack.bpf.h"
@@ -83,15 +82,6 @@ static __always_inline void fill_span(struct span_record* span, const struct pai
   for (u32 i = 0; i < SPAN_TEXT_SIZE; i++) span->text[i] = pair_name[i];
 }
 
-/* Adds a span that `task` ends to the sums. Returns 0 if it is to be reported. */
-static __noinline int sum_pair(struct task_struct* task, u32 begin_pid, u32 begin_tid,
-                               u64 latency_ns) {
-  if (!is_summed(SPAN_PAIR)) return 0;
-  struct span_sum_key key = {.pid = begin_pid, .tid = begin_tid, .kind = SPAN_PAIR};
-  for (u32 i = 0; i < SPAN_TEXT_SIZE; i++) key.text[i] = pair_name[i];
-  return add_to_sum(&key, latency_ns, task, 0);
-}
-
 static __always_inline void emit_with_last(const struct pair_key* key, const struct open_pair* open,
                                            const struct last_end* end) {
   void* ring = this_cpu_ring();
@@ -126,9 +116,7 @@ static __noinline int end_with_last(const struct pair_key* key, struct pair_coun
   count(COUNTER_SPANS, 1);
   if (counts_latencies(SPAN_PAIR))
     count_in_slot(SLOT_OF_PAIR + pair, ns_between(open.begin_ns, end->end_ns));
-  if (end->is_late && !sum_pair(bpf_get_current_task_btf(), open.pid, open.tid,
-                                ns_between(open.begin_ns, end->end_ns)))
-    emit_with_last(key, &open, end);
+  if (end->is_late) emit_with_last(key, &open, end);
   bpf_map_delete_elem(&last_ends, key);
   return 1;
 }
@@ -320,8 +308,7 @@ static __always_inline void end_pair(struct task_struct* task, const struct thre
   count(COUNTER_SPANS, 1);
   u64 latency_ns = ns_between(open.begin_ns, now_ns);
   if (counts_latencies(SPAN_PAIR)) count_in_slot(SLOT_OF_PAIR + pair, latency_ns);
-  if (!is_late_pair(task, open.tid, latency_ns)) return;
-  if (!sum_pair(task, open.pid, open.tid, latency_ns)) emit_pair(task, state, key, &open, now_ns);
+  if (is_late_pair(task, open.tid, latency_ns)) emit_pair(task, state, key, &open, now_ns);
 }
 
 static __always_inline void drop_pair(const struct pair_key* key, struct pair_counts* own) {
