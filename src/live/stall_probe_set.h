@@ -24,7 +24,7 @@ struct StallOptions {
   bool explains = true;         ///< false: spans are counted, and nothing explains them
   bool every_call = false;      ///< also a record for each system call, however short
   bool totals = false;          ///< also sums of the waits of each thread
-  bool behind = false;          ///< with `totals`: also who had the CPU before a woken thread
+  bool behind = false;          ///< with `totals`: also who had the CPU while woken ones wait
   bool cpu_totals = false;      ///< with `totals`: also by CPU
   bool call_sums = false;       ///< also sums of the system calls of each process
   bool span_sums = false;       ///< sums of the spans by kind and name, and no record for each

@@ -27,7 +27,8 @@ def qemu_command(kernel, initramfs, folder):
     arguments = ["console=ttyS0,115200", "panic=-1", "oops=panic", "lsm=landlock,lockdown,yama,apparmor,bpf", "nokaslr",
                  "random.trust_cpu=on", "mitigations=off", "tsc=reliable"]
     return [
-        *qemu.find(kernels.CACHE).words, "-accel", "tcg,thread=single", "-icount", "shift=0,sleep=on", "-cpu", "max", "-smp", str(CPUS), "-m", MEMORY,
+        *qemu.find(kernels.CACHE).words, "-accel", "tcg,thread=single", "-icount", "shift=0,sleep=on",
+        "-cpu", "max", "-smp", str(CPUS), "-m", MEMORY,
         "-nodefaults", "-display", "none", "-no-reboot", "-nic", "none", "-kernel", kernel.image,
         "-initrd", initramfs, "-append", " ".join(arguments),
         "-serial", f"file:{folder}/console.log", "-serial", "stdio", "-monitor", "unix:monitor,server,nowait",

@@ -21,9 +21,9 @@ struct SchedOptions {
   /// Bytes of the user stack to copy for each sample of a running thread; 0: no samples.
   std::size_t sample_bytes = 0;
   bool keeps_totals = false;       ///< sums the waits of each thread, and of each displacer
-  bool keeps_behind = false;       ///< with totals: also who had the CPU before a woken thread
-  bool keeps_idle_totals = false;  ///< likewise of the idle thread of each CPU
-  bool keeps_cpu_totals = false;   ///< likewise by the CPU that the threads left
+  bool keeps_behind = false;       ///< with totals: also who had the CPU while woken ones wait
+  bool keeps_idle_totals = false;  ///< with totals: also of the idle thread of each CPU
+  bool keeps_cpu_totals = false;   ///< with totals: also by the CPU that the threads left
   /// enum wait_reason of each native system call, by number; the others have REASON_OTHER. Needs a
   /// SyscallsProbe that looks for stalls.
   std::vector<std::uint8_t> call_reasons = {};
