@@ -5,6 +5,7 @@
 
 #include "bpf/glob.h"
 #include "bpf/span.h"
+#include "bpf/syscalls.h"
 
 #define THREAD_THRESHOLDS 8
 
@@ -42,8 +43,11 @@ struct session_control {
   u32 totals_epoch;    // as `epoch`, for the totals of threads: cells fill up more often
   u32 span_sums_used;  // entries of `span_sums` that user space has not taken out
   struct thread_thresholds by_name;
+  // By number of the native call: its age from which on its waits are recorded, however long.
+  u64 call_age_min_ns[SYSCALL_TABLE_SIZE];
 };
-WIRE_SIZE(struct session_control, 592 + sizeof(struct thread_thresholds));
+WIRE_SIZE(struct session_control,
+          592 + sizeof(struct thread_thresholds) + 8 * SYSCALL_TABLE_SIZE);
 
 // Per-CPU counters, kept by each BPF object. Reasons for loss come first; docs/loss.md explains
 // each.

@@ -169,7 +169,7 @@ int OsnoiseCommand::measure_with_bpf(const OsnoisePlan& plan, bool live) const {
   OsnoiseProbeSet probe_set(threads);
   OsnoiseView view(plan, output_, live);
   KernelStacks stacks;
-  SavingListener saving(view, save_, stacks);
+  SavingListener saving(view, save_, &stacks);
   return measure(request, *kernel_, probe_set, saving);
 }
 
@@ -187,7 +187,7 @@ int OsnoiseCommand::measure_with_tracer(const OsnoisePlan& plan, bool live) cons
       *kernel_);
   OsnoiseView view(known, output_, live);
   KernelStacks stacks;
-  SavingListener saving(view, save_, stacks);
+  SavingListener saving(view, save_, &stacks);
   const int status = run_session(run_request(request), tracer.source(), saving);
   if (tracer.starved()) throw_starved();
   return status;

@@ -13,6 +13,7 @@
 #include "live/event_choice.h"
 #include "live/event_finder.h"
 #include "live/live_stacks.h"
+#include "live/naming_listener.h"
 #include "live/stall_probe_set.h"
 #include "live/syscall_probe_set.h"
 #include "sinks/text_format.h"
@@ -24,53 +25,24 @@
 namespace overdue {
 namespace {
 
-class Recorder final : public MeasureListener {
+/// Keeps what the session ends with. The listener around it writes the file.
+class ReceiptKeeper final : public MeasureListener {
  public:
-  /// `schemas`: those of all records that may come. Without `stacks`, none of them has a stack.
-  Recorder(std::string file, std::span<const Schema* const> schemas, LiveStacks* stacks)
-      : file_(std::move(file)), stacks_(stacks), saver_(file_, stacks, schemas) {}
-
-  void while_waiting(const std::function<void()>& meanwhile) override {
-    if (stacks_) stacks_->while_waiting(meanwhile);
-  }
-  void take_python(const LearnPython& learn) override {
-    if (stacks_) stacks_->take_python(learn);
-  }
-  void add_names(Names& names) const override {
-    if (stacks_) stacks_->add_names(names);
-  }
-  void begin(const SessionInfo& info) override {
-    if (stacks_) stacks_->begin(info);
-    saver_.begin(info);
-  }
-  void record(const Record& record) override {
-    const std::uint16_t kind = record.schema->id;
-    if (kind == RECORD_SPAN || kind == RECORD_WAIT_STACK) stacks_->will_name(record.header().pid);
-    saver_.record(record);
-  }
-  void polled() override {
-    if (stacks_) stacks_->follow();
-  }
+  void begin(const SessionInfo&) override {}
+  void record(const Record&) override {}
   void interval(const SessionInfo&, Duration) override {}
-  void tick() override { saver_.flush(); }
+  void tick() override {}
   void end(const SessionInfo& info, const Receipt& receipt) override {
-    SessionInfo reported = info;
-    if (stacks_)
-      for (std::string& note : stacks_->notes()) reported.notes.push_back(std::move(note));
-    saver_.end(reported, receipt);
-    receipt_ = receipt_lines(reported, receipt);
+    receipt_ = receipt_lines(info, receipt);
   }
 
-  void print_receipt() const {
+  void print(const std::string& file, std::uint64_t bytes) const {
     for (const std::string& line : receipt_) say("overdue: {}\n", line);
     say("overdue: {:.1f} MB in {}; read it with: overdue report {}\n",
-        static_cast<double>(saver_.bytes_written()) / 1e6, printable(file_), printable(file_));
+        static_cast<double>(bytes) / 1e6, printable(file), printable(file));
   }
 
  private:
-  std::string file_;
-  LiveStacks* stacks_;
-  TraceSaver saver_;
   std::vector<std::string> receipt_;
 };
 
@@ -102,7 +74,6 @@ class RecordCommand final : public Command {
   int record_calls(const MeasureRequest& request) const;
   int record_spans(MeasureRequest& request, const EventChoice& events) const;
   StallOptions choose_spans(MeasureRequest& request, const EventChoice& events) const;
-  int record(const MeasureRequest& request, ProbeSet& probe_set, Recorder& recorder) const;
   std::size_t ring_bytes() const { return buffer_ ? parse_buffer_size(*buffer_) : 0; }
 
   TargetOptions target_;
@@ -150,8 +121,11 @@ int RecordCommand::record_calls(const MeasureRequest& request) const {
   options.calls = true;
   if (!only_.empty()) options.only = parse_syscall_set(only_, {});
   SyscallProbeSet probe_set(options, {}, ring_bytes());
-  Recorder recorder(file_, syscalls_probe.schemas, nullptr);
-  return record(request, probe_set, recorder);
+  ReceiptKeeper receipt;
+  SavingListener saving(receipt, file_, nullptr, syscalls_probe.schemas);
+  const int status = measure(request, *kernel_.open(), probe_set, saving);
+  if (!quiet_) receipt.print(file_, saving.bytes_written());
+  return status;
 }
 
 /// The spans, and the threshold of each: without one, every span. Notes both in `request`.
@@ -196,14 +170,10 @@ int RecordCommand::record_spans(MeasureRequest& request, const EventChoice& even
   if (events.calls) request.options = {{"every_call", "1"}};
   LiveStacks stacks({.sandbox = !stack_options_.no_sandbox, .names = !no_resolve_});
   StallProbeSet probe_set(std::move(options));
-  Recorder recorder(file_, all_schemas(), &stacks);
-  return record(request, probe_set, recorder);
-}
-
-int RecordCommand::record(const MeasureRequest& request, ProbeSet& probe_set,
-                          Recorder& recorder) const {
-  const int status = measure(request, *kernel_.open(), probe_set, recorder);
-  if (!quiet_) recorder.print_receipt();
+  ReceiptKeeper receipt;
+  NamingListener naming(receipt, stacks, file_);
+  const int status = measure(request, *kernel_.open(), probe_set, naming);
+  if (!quiet_) receipt.print(file_, naming.bytes_written());
   return status;
 }
 

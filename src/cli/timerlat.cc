@@ -219,7 +219,7 @@ int TimerlatCommand::measure_with_bpf(const TimerlatPlan& plan, bool live) {
   TimerlatProbeSet probe_set(probe_options(plan), plan.cpus, threads);
   KernelStacks stacks;
   TimerlatView view(plan, output_, live, stacks);
-  SavingListener saving(view, save_, stacks);
+  SavingListener saving(view, save_, &stacks);
   const int status = measure(request, *kernel_, probe_set, saving);
   if (threads.starved()) throw_starved();
   return status;
@@ -238,7 +238,7 @@ int TimerlatCommand::measure_with_tracer(const TimerlatPlan& plan, bool live) {
       *kernel_);
   KernelStacks stacks;
   TimerlatView view(plan, output_, live, stacks);
-  SavingListener saving(view, save_, stacks);
+  SavingListener saving(view, save_, &stacks);
   const Fd dma_latency = hold_dma_latency();
   const int status = run_session(run_request(request), tracer.source(), saving);
   if (tracer.starved()) throw_starved();
@@ -281,7 +281,7 @@ int TimerlatCommand::measure_app_timers(const Invocation& invocation) {
   request.options = kept_options(plan);
   KernelStacks stacks;
   AppTimersView view(plan, output_, stacks);
-  SavingListener saving(view, save_, stacks);
+  SavingListener saving(view, save_, &stacks);
   return measure(request, *kernel_, probe_set, saving);
 }
 

@@ -13,6 +13,7 @@
 #include "kernel/features.h"
 #include "kernel/preemption.h"
 #include "live/live_stacks.h"
+#include "live/naming_listener.h"
 #include "live/worst_kernel.h"
 #include "live/worst_probe_set.h"
 #include "report/worst/view.h"
@@ -27,66 +28,15 @@
 namespace overdue {
 namespace {
 
-/// Prints a live session, and optionally saves it.
-class WorstReporter final : public MeasureListener {
- public:
-  WorstReporter(const WorstPlan& plan, const OutputOptions& output, bool spawned,
-                const StackOptions& stacks, Duration threshold, std::string save,
-                WindowProbeSet& probe_set)
-      : probe_set_(probe_set),
-        threshold_(threshold),
-        stacks_({.sandbox = !stacks.no_sandbox}),
-        view_(plan, output, spawned, stacks_,
-              [this](std::uint64_t ns) { probe_set_.raise_bar(ns); }),
-        saver_(std::move(save), &stacks_) {}
-
-  void while_waiting(const std::function<void()>& meanwhile) override {
-    stacks_.while_waiting(meanwhile);
-  }
-  void take_python(const LearnPython& learn) override { stacks_.take_python(learn); }
-  void add_names(Names& names) const override { stacks_.add_names(names); }
-  void begin(const SessionInfo& info) override {
-    view_.begin(info);
-    stacks_.begin(info);
-    saver_.begin(info);
-  }
-  void record(const Record& record) override {
-    view_.record(record);
-    saver_.record(record);
-  }
-  void interval(const SessionInfo&, Duration) override {}
-  void tick() override {
-    stacks_.follow();
-    view_.tick();
-    saver_.flush();
-  }
-  void settle() override { view_.settle(); }
-  void end(const SessionInfo& measured, const Receipt& receipt) override {
-    SessionInfo info = measured;
-    for (std::string& note : stacks_.notes()) info.notes.push_back(std::move(note));
-    note_what_is_lost(info);
-    view_.end(info, receipt);
-    saver_.end(info, receipt);
-  }
-
- private:
-  /// Adds a note if the window of the longest latency did not come.
-  void note_what_is_lost(SessionInfo& info) const {
-    const std::uint64_t longest_ns = probe_set_.longest_ns();
-    if (longest_ns <= view_.longest_ns() ||
-        longest_ns < static_cast<std::uint64_t>(threshold_.count()))
-      return;
-    info.notes.push_back(
-        fmt::format("the longest, {}, is not shown: there was no room for what is known of it",
-                    duration_text(longest_ns)));
-  }
-
-  WindowProbeSet& probe_set_;
-  Duration threshold_;
-  LiveStacks stacks_;
-  WorstView view_;
-  TraceSaver saver_;
-};
+/// Adds a note if the window of the longest latency did not come.
+void note_what_is_lost(std::uint64_t longest_ns, const WorstView& view, Duration threshold,
+                       SessionInfo& info) {
+  if (longest_ns <= view.longest_ns() || longest_ns < static_cast<std::uint64_t>(threshold.count()))
+    return;
+  info.notes.push_back(
+      fmt::format("the longest, {}, is not shown: there was no room for what is known of it",
+                  duration_text(longest_ns)));
+}
 
 constexpr std::array<worst_tracer, 6> tracers = {WORST_WAKEUP,     WORST_WAKEUP_RT,
                                                  WORST_WAKEUP_DL,  WORST_IRQSOFF,
@@ -276,7 +226,7 @@ int WorstCommand::run(const Invocation& invocation) {
     LatencyTracer tracer(kernel_request(), *kernel_);
     KernelStacks stacks;
     WorstView view({}, output_, invocation.has_program, stacks);
-    SavingListener saving(view, save_, stacks);
+    SavingListener saving(view, save_, &stacks);
     RunRequest run;
     run.program = invocation.program;
     run.spawn = {.user = target_.user, .inherited = invocation.inherited};
@@ -300,9 +250,13 @@ int WorstCommand::run(const Invocation& invocation) {
     probe_set = std::make_unique<SectionProbeSet>(wanted);
   const WorstPlan plan{.keep = wanted.keep, .preemption = read_preemption()};
   request.options = kept_options(plan);
-  WorstReporter reporter(plan, output_, invocation.has_program, stack_options_, wanted.threshold,
-                         save_, *probe_set);
-  return measure(request, *kernel_, *probe_set, reporter);
+  LiveStacks stacks({.sandbox = !stack_options_.no_sandbox});
+  WorstView view(plan, output_, invocation.has_program, stacks,
+                 [&](std::uint64_t ns) { probe_set->raise_bar(ns); });
+  NamingListener naming(view, stacks, save_, [&](SessionInfo& info) {
+    note_what_is_lost(probe_set->longest_ns(), view, wanted.threshold, info);
+  });
+  return measure(request, *kernel_, *probe_set, naming);
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ int run_kernel_hwlat(const HwlatRequest& request, const Kernel& kernel, MeasureL
 int run_hwlat(const HwlatRequest& request, const Kernel& kernel) {
   HwlatView view(request.plan, request.output);
   KernelStacks stacks;
-  SavingListener saving(view, request.save, stacks);
+  SavingListener saving(view, request.save, &stacks);
   return request.plan.by_kernel ? run_kernel_hwlat(request, kernel, saving)
                                 : run_busy_threads(request, kernel, saving);
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "bpf/span.h"
 #include "live/live_stacks.h"
 #include "source/listener.h"
 #include "source/trace_saver.h"
@@ -47,9 +48,7 @@ class NamingListener final : public MeasureListener {
     saver_.begin(info);
   }
   void record(const Record& record) override {
-    const std::uint16_t kind = record.schema->id;
-    if (kind == RECORD_SPAN || kind == RECORD_WAIT_STACK || kind == RECORD_PROFILE_SAMPLE)
-      stacks_.will_name(record.header().pid);
+    if (has_user_stack(record)) stacks_.will_name(record.header().pid);
     view_.record(record);
     saver_.record(record);
   }
@@ -83,8 +82,14 @@ class NamingListener final : public MeasureListener {
     view_.end(reported, receipt);
     saver_.end(reported, receipt);
   }
+  std::uint64_t bytes_written() const { return saver_.bytes_written(); }
 
  private:
+  static bool has_user_stack(const Record& record) {
+    const std::uint16_t kind = record.schema->id;
+    if (kind == RECORD_SPAN) return (record.as<span_record>().flags & SPAN_HAS_USER_STACK) != 0;
+    return kind == RECORD_WAIT_STACK || kind == RECORD_PROFILE_SAMPLE;
+  }
   void hand_names_on() {
     if (stacks_.add_new_names(names_)) view_.use_names(names_);
   }

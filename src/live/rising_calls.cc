@@ -18,7 +18,7 @@ namespace overdue {
 namespace {
 
 constexpr int factor = 4;
-constexpr Duration highest = std::chrono::seconds(4);
+constexpr Duration highest = std::chrono::seconds(64);
 /// Late calls of one number between two times.
 constexpr std::uint64_t few = RecordLimit::records_per_count / 4;
 

@@ -20,21 +20,14 @@
 namespace overdue {
 namespace {
 
-/// The time for which the runs of a CPU are summed up is this part of the shortest threshold.
-constexpr std::uint64_t slice_part = 32;
-constexpr Duration shortest_wait = std::chrono::microseconds(1);
-
 /// Of a fast call, a percentile is less than a microsecond: shorter waits explain nothing, and
 /// every wait of the machine would be recorded.
 constexpr Duration first_least_wait = std::chrono::microseconds(20);
-/// Longer waits explain most stalls that are worth a look.
-constexpr Duration last_least_wait = std::chrono::milliseconds(1);
-/// Longer than any span, for spans that are counted and none of which is late yet.
-constexpr Duration never = std::chrono::hours(24 * 365 * 100);
 constexpr int looks_per_timeout = 4;
 constexpr Duration between_looks = std::chrono::milliseconds(100);
-constexpr u64 no_wait = ~u64{0};        // no wait is recorded for its length alone
-constexpr u64 longest_slice = ~u64{0};  // nor is recorded who ran before
+/// Looks take at most one part in so many of a CPU, unless they would be too far apart.
+constexpr int looks_part = 50;
+constexpr Duration most_between_looks = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -139,78 +132,6 @@ SharedMaps StallProbeSet::maps() const {
   if (percentiles_) percentiles_->add_to(maps);
   if (sums_) sums_->add_to(maps);
   return maps;
-}
-
-void StallProbeSet::store_shortest_waits() {
-  const Thresholds& all = options_.thresholds;
-  session_control& control = membership_->control();
-  std::vector<span_kind> waited, delayed;
-  // Late wake-ups are recorded as spans, and no earlier wait explains them.
-  for (const span_kind kind : options_.spans.kinds) {
-    if (options_.span_sums) break;  // no wait has a record
-    if (is_explained_by_waits(kind)) delayed.push_back(kind);
-    if (is_explained_by_waits(kind) && kind != SPAN_WAKEUP) waited.push_back(kind);
-  }
-  const auto part_of_least = [&](const std::vector<span_kind>& kinds, std::uint64_t part) {
-    Duration least = std::max(all.least(kinds) / part, shortest_wait);
-    if (percentiles_)
-      least = std::min(least, std::max(percentiles_->least(kinds) / part, least_wait_));
-    return static_cast<u64>(least.count());
-  };
-  u64 wait_min_ns = waited.empty() ? no_wait : part_of_least(waited, limit_.wait_part());
-  // The waits are the spans.
-  if (percentiles_ && options_.spans.has(SPAN_OFFCPU))
-    wait_min_ns = std::min<u64>(
-        wait_min_ns, std::max(percentiles_->least({SPAN_OFFCPU}), shortest_wait).count());
-  const u64 slice_ns = delayed.empty()      ? 0
-                       : !options_.explains ? longest_slice
-                                            : part_of_least(delayed, slice_part);
-  __atomic_store_n(&control.slice_ns, slice_ns, __ATOMIC_RELAXED);
-  __atomic_store_n(&control.wait_min_ns, wait_min_ns, __ATOMIC_RELEASE);
-}
-
-/// Each word is stored atomically. Waits come first: a shorter threshold needs shorter waits. Names
-/// of threads come last: they leave out spans that the least threshold lets through.
-void StallProbeSet::store_thresholds() {
-  const Thresholds& all = options_.thresholds;
-  session_control& control = membership_->control();
-  forget_thread_thresholds(control);
-  store_shortest_waits();
-  for (const span_kind kind : options_.spans.kinds)
-    if (const auto threshold = all.least_of(kind); threshold && !is_sum_of_waits(kind))
-      set_threshold(control, kind, *threshold);
-  if (options_.spans.has(SPAN_SYSCALL))
-    for (const auto& calls : {rising_.thresholds(), all.by_call})
-      for (const auto& [nr, threshold] : calls) syscalls_->set_threshold(nr, threshold);
-  const std::vector<PairSpec>& pairs = options_.spans.pairs;
-  for (std::size_t i = 0; pairs_ && i < pairs.size(); ++i)
-    if (const auto own = all.by_pair.find(pairs[i].name); own != all.by_pair.end())
-      pairs_->set_threshold(i, own->second);
-  if (percentiles_) store_percentiles();
-  ThreadThresholds by_name{.by_glob = all.by_thread};
-  for (const span_kind kind : options_.spans.kinds) by_name.others[kind] = all.of(kind);
-  set_thread_thresholds(control, by_name);
-}
-
-/// Where no percentile has been chosen yet, nothing is late, but all is counted. A word that is 0
-/// stands for the threshold of the kind.
-void StallProbeSet::store_percentiles() {
-  const Thresholds& all = options_.thresholds;
-  const auto chosen = [&](const MeasuredKind& kind) {
-    return percentiles_->of(kind).value_or(never);
-  };
-  for (const span_kind kind : options_.spans.kinds)
-    if (all.percentile_of(kind))
-      set_threshold(membership_->control(), kind, chosen({.span = kind}));
-  for (u32 nr = 0; options_.spans.has(SPAN_SYSCALL) && nr < SYSCALL_TABLE_SIZE; ++nr)
-    if (!all.by_call.contains(nr))
-      syscalls_->set_threshold(nr, all.percentile_of_call(nr)
-                                       ? chosen({.span = SPAN_SYSCALL, .call = nr})
-                                       : Duration(0));
-  const std::vector<std::string> pairs = options_.spans.pair_names();
-  for (std::size_t i = 0; pairs_ && i < pairs.size(); ++i)
-    if (all.percentile_of_pair(pairs[i]))
-      pairs_->set_threshold(i, chosen({.span = SPAN_PAIR, .pair = pairs[i]}));
 }
 
 void StallProbeSet::add_to(Session& session, const Kernel& kernel,
@@ -325,35 +246,8 @@ void StallProbeSet::armed(KernelTime start) {
   if (percentiles_) percentiles_->armed(start);
 }
 
-/// First fewer waits that are asked for, then less of all others.
-void StallProbeSet::adapt(KernelTime now) {
-  next_count_ = now + RecordLimit::between_counts;
-  const std::uint64_t all_lost = membership_->counters()[COUNTER_RING_FULL];
-  const int doublings = RecordLimit::doublings({.records = std::exchange(records_, 0),
-                                                .late = std::exchange(late_, 0),
-                                                .lost = all_lost - std::exchange(lost_, all_lost)});
-  std::optional<Duration>& threshold = options_.thresholds.general;
-  if (!options_.adapts || doublings == 0) return rising_.forget();
-  if (!rising_.rise(threshold.value_or(RecordLimit::highest_threshold)))
-    limit_.examine_less(doublings, threshold);
-  store_thresholds();
-  if (on_change) on_change(now);
-}
-
-/// Either the waits of other threads are too many, or the late operations.
-bool StallProbeSet::adapt_percentiles() {
-  const std::uint64_t late = std::exchange(late_, 0), records = std::exchange(records_, 0);
-  if (records <= RecordLimit::records_per_count) return false;
-  if (2 * late > records) {
-    percentiles_->halve();
-    return false;
-  }
-  if (least_wait_ >= last_least_wait) return false;
-  least_wait_ *= 2;
-  return true;
-}
-
-/// A look walks all threads of the machine: a few times per timeout is enough.
+/// A look walks all threads of the machine: a few times per timeout is enough, and fewer if the
+/// machine has very many.
 void StallProbeSet::poll(KernelTime now, const RecordHandler& handler) {
   if (now >= next_count_ && percentiles_) {
     next_count_ = now + RecordLimit::between_counts;
@@ -364,10 +258,13 @@ void StallProbeSet::poll(KernelTime now, const RecordHandler& handler) {
     adapt(now);
   }
   if (!options_.timeout || now < next_look_) return;
+  const KernelTime begin = KernelClock::now();
   // Waits that explain an open call may still be in the rings.
   syscalls_->look_for_hangs(*options_.timeout,
                             [this](const Record& record) { session_->insert(record); });
-  next_look_ = now + std::max(*options_.timeout / looks_per_timeout, between_looks);
+  const Duration rest = looks_part * (KernelClock::now() - begin);
+  next_look_ = now + std::max({*options_.timeout / looks_per_timeout, between_looks,
+                               std::min(rest, most_between_looks)});
 }
 
 void StallProbeSet::finish(const RecordHandler& handler) {
@@ -388,8 +285,7 @@ std::vector<std::string> StallProbeSet::notes() const {
   if (!syscalls_) return notes;
   if (options_.timeout && !syscalls_->hangs_have_user_stacks())
     notes.emplace_back("this kernel cannot read the user stacks of calls that are still open");
-  Counters counters = syscalls_->counters();
-  if (const std::uint64_t calls = counters[COUNTER_TEXT_UNREAD])
+  if (const std::uint64_t calls = syscalls_->counters()[COUNTER_TEXT_UNREAD])
     notes.push_back(fmt::format(
         "calls with a string argument that could not be read and is shown as its address: {}",
         calls));

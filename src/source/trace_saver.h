@@ -41,9 +41,10 @@ class TraceSaver {
 /// Hands all calls on to another listener, and saves the records.
 class SavingListener final : public MeasureListener {
  public:
-  /// `listener` and `namer` must outlive this object.
-  SavingListener(MeasureListener& listener, std::string file, StackNamer& namer)
-      : listener_(listener), saver_(std::move(file), &namer) {}
+  /// `listener` must outlive this object; the others are TraceSaver's.
+  SavingListener(MeasureListener& listener, std::string file, StackNamer* namer,
+                 std::span<const Schema* const> schemas = all_schemas())
+      : listener_(listener), saver_(std::move(file), namer, schemas) {}
 
   void begin(const SessionInfo& info) override {
     listener_.begin(info);
@@ -68,6 +69,7 @@ class SavingListener final : public MeasureListener {
     listener_.end(info, receipt);
     saver_.end(info, receipt);
   }
+  std::uint64_t bytes_written() const { return saver_.bytes_written(); }
 
  private:
   MeasureListener& listener_;

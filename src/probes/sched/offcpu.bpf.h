@@ -81,8 +81,9 @@ static __always_inline void begin_displacer(const struct displacer_key* key,
     __sync_fetch_and_add(&displacers_used, 1);
 }
 
+/* `weight`: for how many waits this one stands. */
 static __always_inline void add_displacer(struct displacer_key* key, struct task_struct* task,
-                                          const char* comm, u64 wait_ns) {
+                                          const char* comm, u64 wait_ns, u32 weight) {
   key->epoch = control.totals_epoch;
   struct offcpu_displacer* displacer = bpf_map_lookup_elem(&displacers, key);
   if (!displacer) {
@@ -93,8 +94,8 @@ static __always_inline void add_displacer(struct displacer_key* key, struct task
     count(COUNTER_CELLS_FULL, 1);
     return;
   }
-  displacer->count++;
-  displacer->total_ns += wait_ns;
+  displacer->count += weight;
+  displacer->total_ns += weight * wait_ns;
   if (displacer->max_ns < wait_ns) displacer->max_ns = wait_ns;
 }
 
@@ -109,7 +110,7 @@ static __noinline int count_displacer(struct task_struct* task, struct thread_le
                               .how = DISPLACED};
   static const char migrated[COMM_SIZE] = "(migrated)";
   add_displacer(&key, task, has_moved ? migrated : ledger->displacer,
-                ns_between(measured_from(ledger->since_ns), measured_until(now_ns)));
+                ns_between(measured_from(ledger->since_ns), measured_until(now_ns)), 1);
   return 0;
 }
 
@@ -160,13 +161,13 @@ static __noinline int note_recent_run(const struct task_struct* prev,
 }
 
 static __noinline int add_behind(struct task_struct* task, u32 number, const struct recent_run* run,
-                                 u64 ns) {
+                                 u64 ns, u32 weight) {
   static const char unknown[COMM_SIZE] = "(unknown)", idle[COMM_SIZE] = "(idle)";
   if (!task || !ns) return 0;
   bool is_known = run && run->tid != RUN_UNKNOWN;
   struct displacer_key key = {
       .number = number, .tid = is_known ? run->tid : RUN_UNKNOWN, .how = WAITED_BEHIND};
-  add_displacer(&key, task, !is_known ? unknown : run->tid ? run->comm : idle, ns);
+  add_displacer(&key, task, !is_known ? unknown : run->tid ? run->comm : idle, ns, weight);
   return 0;
 }
 
@@ -204,10 +205,10 @@ static __noinline int count_behind(struct task_struct* task, struct thread_ledge
     if (!from_ns) break;
     if (from_ns >= until_ns) continue;
     if (from_ns < since_ns) from_ns = since_ns;
-    add_behind(task, ledger->totals.number, run, weight * (until_ns - from_ns));
+    add_behind(task, ledger->totals.number, run, until_ns - from_ns, weight);
     until_ns = from_ns;
   }
-  add_behind(task, ledger->totals.number, 0, weight * ns_between(since_ns, until_ns));
+  add_behind(task, ledger->totals.number, 0, ns_between(since_ns, until_ns), weight);
   return 0;
 }
 

@@ -42,6 +42,15 @@ struct wait_with_stack {
   struct kernel_frames stack;
 };
 
+/* Whether the thread is in one of very many calls of a kind: only longer ones are examined. */
+static __always_inline bool in_common_call(const struct task_struct* task,
+                                           const struct thread_ledger* ledger, u64 now_ns) {
+  const struct open_call* call = &ledger->call;
+  u32 nr = call->nr;
+  if (!is_call_of(call, task) || call->abi != ABI_NATIVE || nr >= SYSCALL_TABLE_SIZE) return false;
+  return ns_between(call->begin_ns, now_ns) < control.call_age_min_ns[nr];
+}
+
 /* `next` comes back from a wait. Its stack still shows where it waited. */
 static __noinline int record_wait(struct task_struct* next, struct task_struct* prev,
                                   struct thread_ledger* ledger, u64 now_ns, u32 flags) {
@@ -153,9 +162,10 @@ static __always_inline void switch_in(struct task_struct* next, struct thread_le
     if ((counted_kinds | summed_kinds) & COUNTED_WAITS) count_wait_of(next, ledger, now_ns);
     u64 min_ns = control.wait_min_ns;
     if (min_ns && records_waits(ledger) && (u32)next->tgid != own_pid &&
-        (ns_between(ledger->since_ns, now_ns) >= min_ns || woken_late(next, ledger, now_ns) ||
-         in_late_call(next, ledger, now_ns) ||
-         (in_old_call(next, ledger, now_ns) && add_short_wait(next, ledger, now_ns)))) {
+        (woken_late(next, ledger, now_ns) ||
+         (!in_common_call(next, ledger, now_ns) &&
+          (ns_between(ledger->since_ns, now_ns) >= min_ns || in_late_call(next, ledger, now_ns) ||
+           (in_old_call(next, ledger, now_ns) && add_short_wait(next, ledger, now_ns)))))) {
       bool deferred = false;
       if (deferral != DEFER_NEVER && is_late_wait(next, ledger, now_ns))
         deferred = deferral == DEFER_TO_WORK ? defer_to_work(next, ledger, now_ns)
@@ -315,6 +325,7 @@ int COUNTED_PROG(on_waking) {
   u64 min_ns = control.wait_min_ns;
   if (!min_ns || !records_waits(ledger) || ledger->state < LEDGER_SLEEPING) return 0;
   if (ns_between(ledger->since_ns, now_ns) < min_ns || (u32)task->tgid == own_pid) return 0;
+  if (in_common_call(task, ledger, now_ns)) return 0;
   record_wake(ctx, ledger, cpu, task->pid);
   bool is_in_hard_irq = ledger->waker_context == WAKER_IRQ || ledger->waker_context == WAKER_VECTOR;
   if (!is_in_hard_irq && ns_between(ledger->since_ns, now_ns) >= 2 * min_ns)
