@@ -122,7 +122,7 @@ struct cpu_totals {
 };
 WIRE_SIZE(struct cpu_totals, 136);
 
-#define DISPLACERS_MAX 16384  // entries of the table of displacers
+#define DISPLACERS_MAX 32768  // entries of the table of displacers
 
 struct displacer_key {
   u32 number;  // of the waiting thread

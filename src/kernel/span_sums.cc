@@ -13,6 +13,7 @@
 #include "bpf/sched.h"
 #include "core/span_kinds.h"
 #include "core/span_schema.h"
+#include "kernel/ended_entries.h"
 #include "kernel/libbpf_log.h"
 
 namespace overdue {
@@ -52,19 +53,8 @@ void SpanSums::add_to(SharedMaps& maps) const {
 
 /// Takes the entries of ended epochs out of the table.
 void SpanSums::drain_cells(std::uint32_t epoch, KernelTime now, const RecordHandler& handler) {
-  std::vector<span_sum_key> ended;
-  span_sum_key key{};
-  for (const span_sum_key* last = nullptr; bpf_map_get_next_key(map_.get(), last, &key) == 0;
-       last = &key)
-    if (key.epoch != epoch) ended.push_back(key);
-  std::vector<span_sum> sums;
-  for (const span_sum_key& one : ended) {
-    span_sum sum{};
-    if (bpf_map_lookup_elem(map_.get(), &one, &sum) != 0) continue;
-    bpf_map_delete_elem(map_.get(), &one);
-    __atomic_fetch_sub(&control_.span_sums_used, 1, __ATOMIC_RELAXED);
-    sums.push_back(sum);
-  }
+  std::vector<span_sum> sums = take_ended<span_sum_key, span_sum>(map_.get(), SPAN_SUMS_MAX, epoch);
+  __atomic_fetch_sub(&control_.span_sums_used, static_cast<u32>(sums.size()), __ATOMIC_RELAXED);
   // So that the last record of a thread has its last name.
   std::ranges::sort(sums, {}, [](const span_sum& sum) { return sum.header.time_ns; });
   for (span_sum& sum : sums) {

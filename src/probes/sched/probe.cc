@@ -10,6 +10,7 @@
 
 #include "bpf/cpu_ledger.h"
 #include "bpf/thread_ledger.h"
+#include "kernel/ended_entries.h"
 #include "kernel/host.h"
 #include "kernel/mapped.h"
 #include "kernel/membership.h"
@@ -334,16 +335,10 @@ void SchedProbe::Impl::deliver_idle(u32 epoch, KernelTime now, const RecordHandl
 
 /// Takes the entries of ended epochs out of the table.
 void SchedProbe::Impl::deliver_displacers(u32 epoch, KernelTime now, const RecordHandler& handler) {
-  const int map = bpf_map__fd(bpf->maps.displacers);
-  std::vector<displacer_key> ended;
-  displacer_key key{};
-  for (const displacer_key* last = nullptr; bpf_map_get_next_key(map, last, &key) == 0; last = &key)
-    if (key.epoch != epoch) ended.push_back(key);
-  for (const displacer_key& one : ended) {
-    offcpu_displacer displacer{};
-    if (bpf_map_lookup_elem(map, &one, &displacer) != 0) continue;
-    bpf_map_delete_elem(map, &one);
-    __atomic_fetch_sub(&bpf->bss->displacers_used, 1, __ATOMIC_RELAXED);
+  auto ended = take_ended<displacer_key, offcpu_displacer>(bpf_map__fd(bpf->maps.displacers),
+                                                           DISPLACERS_MAX, epoch);
+  __atomic_fetch_sub(&bpf->bss->displacers_used, static_cast<u32>(ended.size()), __ATOMIC_RELAXED);
+  for (offcpu_displacer& displacer : ended) {
     displacer.header.time_ns = static_cast<u64>(now.time_since_epoch().count());
     handler(Record{&offcpu_displacer_schema, std::as_bytes(std::span(&displacer, 1))});
   }
