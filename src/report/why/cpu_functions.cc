@@ -33,6 +33,8 @@ void CpuFunctions::add(std::uint32_t pid, std::string_view comm, const Stack& ke
   std::pair<std::string, std::string> function{own_place(user), module_of(user)};
   if (function.first.empty() && !user.empty()) function.first = to_text(user.front());
   if (user.empty() && !kernel.empty()) function = {kernel_path(kernel), "[kernel]"};
+  const KernelWork* work = kernel_work_in(kernel, user);
+  if (work && work->is_of_interrupt) function = {std::string(work->name), "[kernel]"};
   if (group.functions.size() >= functions_max && !group.functions.contains(function))
     function = {std::string(others), ""};
   ++group.functions[function];
@@ -49,9 +51,14 @@ void CpuFunctions::add_work(Group& group, const Stack& kernel, const Stack& user
   ++kind.samples;
   if (is_in_call(kernel)) ++kind.in_calls;
   if (work) kind.least_percent = work->least_percent;
-  // The kernel's own functions say no more than the name of the work.
-  if (!user.empty() && (kind.functions.size() < functions_max || kind.functions.contains(function)))
-    ++kind.functions[function];
+  // The kernel's own functions say no more than the name of the work. No function of the program
+  // asked for an interrupt.
+  const bool is_interrupt = work && work->is_of_interrupt;
+  const Functions::key_type asked =
+      is_interrupt ? Functions::key_type{softirq_in(kernel), "[kernel]"} : function;
+  if (is_interrupt ? asked.first.empty() : user.empty()) return;
+  if (kind.functions.size() < functions_max || kind.functions.contains(asked))
+    ++kind.functions[asked];
 }
 
 std::vector<WhyFunction> CpuFunctions::functions_of(const std::string& thread, const Group& group) {

@@ -198,7 +198,8 @@ void Builder::add_kernel_work() {
            .count = work.samples,
            .total_ns = ns,
            .who = {named(group, ns)},
-           .next = next_command(why_cpu, "", 0, found_.info),
+           .next =
+               next_command(why_cpu, is_interrupt_work(work.name) ? "softirq" : "", 0, found_.info),
            .pid = group.pid,
            .comm = without_numbers(group.comm)});
       figures_.causes.back().parts.oncpu_ns = ns;
@@ -256,12 +257,15 @@ void Builder::add_on_cpu() {
     const std::uint64_t booked_ns = calls_ns + (ran == ran_ns_.end() ? 0 : ran->second);
     const std::uint64_t ns = group.oncpu_ns - std::min(group.oncpu_ns, booked_ns);
     if (ns < duration_ns_ / busy_share) continue;
-    const auto functions = found_.cpu.of({group.pid, without_numbers(group.comm)});
+    auto functions = found_.cpu.of({group.pid, without_numbers(group.comm)});
+    const std::uint64_t samples = functions.empty() ? 0 : functions.front().of;
+    std::erase_if(functions,
+                  [](const WhyFunction& one) { return is_interrupt_work(one.function); });
     const std::string where = functions_text(functions);
     const std::string of = many_text(group);
     figures_.causes.push_back({.cause = "on the CPU" + of + (where.empty() ? "" : ": " + where),
                                .kind = why_cpu,
-                               .count = functions.empty() ? 0 : functions.front().of,
+                               .count = samples,
                                .total_ns = ns,
                                .who = {named(group, ns)},
                                .next = next_command(why_cpu, "", 0, found_.info),

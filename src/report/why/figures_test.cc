@@ -202,22 +202,6 @@ TEST(WhyFigures, BusyThreadsAreNamedByFunction) {
   EXPECT_EQ(all.oncpu[0].module, "/bin/app");
 }
 
-TEST(WhyFigures, WorkOfTheKernelForAThreadIsACauseOfItsOwn) {
-  Session session;
-  session.threads.push_back(thread_of(10, 10, "cache"));
-  session.threads[0].oncpu_ns = 800 * ms;
-  const Stack user = {{.name = "refill", .module = "/bin/app"}};
-  const Stack fault = {{.name = "clear_page", .module = "[kernel]", .is_kernel = true},
-                       {.name = "exc_page_fault", .module = "[kernel]", .is_kernel = true}};
-  for (int i = 0; i < 60; ++i) session.cpu.add(10, "cache", fault, user);
-  for (int i = 0; i < 20; ++i) session.cpu.add(10, "cache", {}, user);
-  const WhyFigures all = session.figures();
-  ASSERT_EQ(all.causes.size(), 2u);
-  EXPECT_EQ(all.causes[0].cause, "page faults, on the CPU: 100 % in refill");
-  EXPECT_EQ(all.causes[0].total_ns, 600 * ms);
-  EXPECT_EQ(all.causes[1].total_ns, 200 * ms) << all.causes[1].cause;
-}
-
 TEST(WhyFigures, ALoopThatFailsIsOneCauseWithItsLimit) {
   Session session;
   session.threads.push_back(thread_of(10, 10, "app"));

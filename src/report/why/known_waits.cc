@@ -61,6 +61,24 @@ constexpr KernelWork works[] = {
     {"asm_exc_page_fault", "page faults", 50},
 };
 
+/// Interrupts with the softirqs that they leave to their end. Softirqs that the thread's own call
+/// has raised end with that call, and are its work.
+constexpr KernelWork interrupts = {"*irq_exit*", "interrupts", 10, true};
+
+struct Softirq {
+  std::string_view function;  ///< a glob
+  std::string_view name;
+};
+constexpr Softirq softirqs[] = {
+    {"net_rx_action", "softirq NET_RX"},
+    {"net_tx_action", "softirq NET_TX"},
+    {"blk_done_softirq", "softirq BLOCK"},
+    {"run_timer_softirq", "softirq TIMER"},
+    {"hrtimer_run_softirq", "softirq HRTIMER"},
+    {"tasklet*_action*", "softirq TASKLET"},
+    {"rcu_core*", "softirq RCU"},
+};
+
 /// The C library's way back from a signal handler.
 constexpr std::string_view after_handler = "__restore_rt";
 
@@ -114,6 +132,13 @@ bool is_of_malloc(const StackFrame& frame) {
          });
 }
 
+bool is_in_interrupt(const Stack& kernel_stack) {
+  const auto end = std::ranges::find_if(kernel_stack, [](const StackFrame& frame) {
+    return is_named(interrupts.function, frame.name);
+  });
+  return end != kernel_stack.begin() && end != kernel_stack.end();
+}
+
 }  // namespace
 
 std::string_view without_parameters(std::string_view name) {
@@ -152,6 +177,7 @@ std::string_view memory_reclaim_in(const Stack& kernel_stack) {
 }
 
 const KernelWork* kernel_work_in(const Stack& kernel_stack, const Stack& user_stack) {
+  if (is_in_interrupt(kernel_stack)) return &interrupts;
   for (const KernelWork& work : works)
     for (const StackFrame& frame : kernel_stack)
       if (is_named(work.function, frame.name)) return &work;
@@ -159,6 +185,17 @@ const KernelWork* kernel_work_in(const Stack& kernel_stack, const Stack& user_st
       user_stack, [](const StackFrame& frame) { return frame.name == after_handler; });
   const auto is_signals = [](const KernelWork& work) { return work.name == "signals"; };
   return is_in_handler ? std::ranges::find_if(works, is_signals) : nullptr;
+}
+
+bool is_interrupt_work(std::string_view name) {
+  return name == interrupts.name;
+}
+
+std::string_view softirq_in(const Stack& kernel_stack) {
+  for (const Softirq& softirq : softirqs)
+    for (const StackFrame& frame : kernel_stack)
+      if (is_named(softirq.function, frame.name)) return softirq.name;
+  return {};
 }
 
 bool is_kernel_lock(std::string_view name) {

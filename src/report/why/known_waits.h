@@ -42,15 +42,22 @@ inline constexpr std::string_view page_writeback = "writeback of dirty pages";
 /// does not.
 std::string_view memory_reclaim_in(const Stack& kernel_stack);
 
-/// Work of the kernel for a thread on the CPU.
+/// Work of the kernel while a thread has the CPU.
 struct KernelWork {
-  std::string_view function;  ///< a glob
-  std::string_view name;      ///< "page faults"
-  unsigned least_percent;     ///< of the CPU time of threads, from which on the work is a cause
+  std::string_view function;     ///< a glob
+  std::string_view name;         ///< "page faults"
+  unsigned least_percent;        ///< of the CPU time of threads, from which on the work is a cause
+  bool is_of_interrupt = false;  ///< the work is for others: the thread was interrupted
 };
 
-/// What the kernel does in this stack for the thread; null: nothing known.
+/// What the kernel does in this stack; null: nothing known.
 const KernelWork* kernel_work_in(const Stack& kernel_stack, const Stack& user_stack);
+
+/// Whether the work with this name is for others than the thread.
+bool is_interrupt_work(std::string_view name);
+
+/// The softirq whose function is in the stack: "softirq NET_RX"; empty: not known.
+std::string_view softirq_in(const Stack& kernel_stack);
 
 /// Frames of CPython's interpreter are the same whatever the program does.
 bool is_of_python(const StackFrame& frame);

@@ -55,6 +55,22 @@ TEST(KernelWork, HasTheNameOfWhatTheThreadAskedFor) {
             "signals");
 }
 
+TEST(KernelWork, OfAnInterruptIsNotTheThreads) {
+  const std::initializer_list<const char*> packets = {"udp_queue_rcv_skb", "net_rx_action",
+                                                      "__do_softirq", "__irq_exit_rcu",
+                                                      "sysvec_call_function_single"};
+  EXPECT_EQ(work_in(packets), "interrupts");
+  EXPECT_EQ(softirq_in(kernel(packets)), "softirq NET_RX");
+  EXPECT_EQ(work_in({"native_queued_spin_lock_slowpath", "__do_softirq", "irq_exit_rcu",
+                     "common_interrupt"}),
+            "interrupts");
+  EXPECT_EQ(work_in({"net_rx_action", "__do_softirq", "do_softirq", "__local_bh_enable_ip",
+                     "udp_sendmsg", "do_syscall_64"}),
+            "")
+      << "the call has raised the softirq itself";
+  EXPECT_EQ(work_in({"__irq_exit_rcu", "sysvec_apic_timer_interrupt"}), "") << "no softirq ran";
+}
+
 TEST(KnownLock, OfAServerHasItsName) {
   const auto lock_in = [](const char* function, const char* call = "pthread_cond_timedwait") {
     const KnownLock* lock = known_lock_in(

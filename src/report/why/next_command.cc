@@ -47,7 +47,9 @@ std::string next_command(std::string_view kind, std::string_view call, std::uint
   if (kind == why_runqueue || kind == why_throttled)
     return fmt::format("overdue offcpu {}{}", kind == why_runqueue ? "--by displacer " : "",
                        target);
-  if (kind == why_cpu) return "overdue profile " + target;
+  if (kind == why_cpu)
+    return call.empty() ? "overdue profile " + target
+                        : fmt::format("overdue spans --span {} -a -d 10s", call);
   if (kind == why_calls) return fmt::format("overdue syscalls {}--by caller {}", only, target);
   if (kind == why_retry) return fmt::format("overdue syscalls {}--calls {}", only, target);
   if (kind == why_open) return fmt::format("overdue stalls --timeout 1s {}{}", only, target);
