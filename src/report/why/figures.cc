@@ -17,6 +17,7 @@
 #include "report/why/groups.h"
 #include "report/why/known_waits.h"
 #include "report/why/next_command.h"
+#include "report/why/own_io.h"
 #include "report/why/root.h"
 #include "report/why/short_waits.h"
 #include "report/why/verdict.h"
@@ -94,6 +95,7 @@ class Builder {
     BlameTable::Blocked blocked = found_.blame.blocked(found_.sampling, found_.of_interval);
     figures_.causes = std::move(blocked.causes);
     leave_out_idle();
+    add_own_io(found_, figures_);
     add_short_waits(found_, figures_, REASON_DISK, blocked.disk_ns);
     add_short_waits(found_, figures_, REASON_FAULT, blocked.fault_ns);
     add_short_waits(found_, figures_, REASON_STOPPED, blocked.stopped_ns);

@@ -36,5 +36,40 @@ TEST(WhyFigures, WaitsThatMayBeForWorkAreNoCausesButAreShown) {
       << all.verdict;
 }
 
+/// A wait of 300 ms for asynchronous I/O, which a disk ends.
+Finding io_wait() {
+  Finding finding = futex_wait(300);
+  finding.name = "io_getevents";
+  finding.thread = {.pid = 10, .tid = 10, .comm = "writer"};
+  ChainLink disk;
+  disk.what = "softirq BLOCK";
+  disk.means = "disk completion";
+  disk.disk = "vda";
+  finding.waits[0].waker = Waker{.means = "disk completion", .disk = "vda"};
+  finding.chain = {disk};
+  finding.places = {{.state = "sleeping", .ns = 300 * ms, .count = 1, .blocked_ns = 300 * ms}};
+  return finding;
+}
+
+TEST(WhyFigures, OneThreadWaitsForItsOwnAsynchronousIo) {
+  Session session;
+  session.threads.push_back(thread_of(10, 10, "writer"));
+  session.threads[0].reason_ns[REASON_EVENTS] = 700 * ms;
+  session.undecided.add(io_wait(), {});
+  const WhyFigures alone = session.figures();
+  ASSERT_EQ(alone.causes.size(), 1u) << alone.verdict;
+  EXPECT_TRUE(alone.causes[0].cause.starts_with("disk vda: io_getevents")) << alone.causes[0].cause;
+  EXPECT_EQ(alone.causes[0].total_ns, 700 * ms) << "short waits, too";
+  EXPECT_TRUE(alone.undecided.empty());
+
+  session.call("epoll_wait", 10, 1'000);
+  EXPECT_EQ(session.figures().causes[0].total_ns, 300 * ms) << "other waits may be for work";
+
+  session.threads.push_back(thread_of(10, 11, "asker"));
+  const WhyFigures several = session.figures();
+  EXPECT_TRUE(several.causes.empty()) << "the other thread may have asked for the I/O";
+  EXPECT_EQ(several.undecided.size(), 1u);
+}
+
 }  // namespace
 }  // namespace overdue::figures_test
