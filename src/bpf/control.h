@@ -46,8 +46,7 @@ struct session_control {
   // By number of the native call: its age from which on its waits are recorded, however long.
   u64 call_age_min_ns[SYSCALL_TABLE_SIZE];
 };
-WIRE_SIZE(struct session_control,
-          592 + sizeof(struct thread_thresholds) + 8 * SYSCALL_TABLE_SIZE);
+WIRE_SIZE(struct session_control, 592 + sizeof(struct thread_thresholds) + 8 * SYSCALL_TABLE_SIZE);
 
 // Per-CPU counters, kept by each BPF object. Reasons for loss come first; docs/loss.md explains
 // each.
