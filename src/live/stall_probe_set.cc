@@ -144,8 +144,7 @@ void StallProbeSet::add_to(Session& session, const Kernel& kernel,
     least_wait_ = first_least_wait;
   }
   if (options_.span_sums) {
-    auto sums = std::make_unique<SpanSums>(membership_->control(),
-                                           options_.spans.kind_set() & ~kinds_of({SPAN_PAIR}),
+    auto sums = std::make_unique<SpanSums>(membership_->control(), options_.spans.kind_set(),
                                            options_.sums_by_thread);
     sums_ = sums.get();
     session.add(std::move(sums));

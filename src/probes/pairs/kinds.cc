@@ -30,6 +30,7 @@ constexpr SpanKind kinds[] = {{.number = SPAN_PAIR,
                                .name = "pair",
                                .sentence = "a user span",
                                .owner = SpanOwner::both,
+                               .summed_by = {.text = true},
                                .describe = describe}};
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/latencies.bpf.h"
 #include "bpf/own_sums.bpf.h"
+#include "bpf/span_sums.bpf.h"
 #include "bpf/target.bpf.h"
 #include "bpf/thread_thresholds.bpf.h"
 #include "bpf/user_stack.bpf.h"
@@ -62,6 +63,16 @@ struct {
   __type(value, struct pair_scratch);
 } pair_scratch SEC(".maps");
 
+/* The span of the event. With `is_ended`, a span that is to be added to the sums has ended. */
+struct pair_event {
+  struct pair_key key;
+  u64 latency_ns;
+  u32 begin_pid;
+  u32 begin_tid;
+  u32 is_ended;
+  u32 reserved;
+};
+
 static __always_inline u64 cgroup_of(const struct thread_state* state) {
   return state ? state->cgroup_id : 0;
 }
@@ -104,9 +115,18 @@ static __always_inline void emit_with_last(const struct pair_key* key, const str
   bpf_ringbuf_submit(span, BPF_RB_NO_WAKEUP);
 }
 
+/* Notes that a span has ended, whether late or not, which is to be added to the sums. */
+static __always_inline void note_ended(struct pair_event* event, u64 latency_ns, u32 pid, u32 tid) {
+  event->latency_ns = latency_ns;
+  event->begin_pid = pid;
+  event->begin_tid = tid;
+  event->is_ended = 1;
+}
+
 /* Ends an open span that has had an end: that was its last. False: it has had none. */
-static __noinline int end_with_last(const struct pair_key* key, struct pair_counts* own) {
-  if (!key || !own) return 0;
+static __noinline int end_with_last(struct pair_event* event, struct pair_counts* own) {
+  if (!event || !own) return 0;
+  const struct pair_key* key = &event->key;
   struct open_pair* found = bpf_map_lookup_elem(&open_pairs, key);
   struct last_end* end = found ? bpf_map_lookup_elem(&last_ends, key) : 0;
   if (!found || !end || end->end_ns < found->begin_ns) return 0;
@@ -116,16 +136,22 @@ static __noinline int end_with_last(const struct pair_key* key, struct pair_coun
   count(COUNTER_SPANS, 1);
   if (counts_latencies(SPAN_PAIR))
     count_in_slot(SLOT_OF_PAIR + pair, ns_between(open.begin_ns, end->end_ns));
-  if (end->is_late) emit_with_last(key, &open, end);
+  if (end->is_late && is_summed(SPAN_PAIR))
+    note_ended(event, ns_between(open.begin_ns, end->end_ns), is_of_ender ? end->pid : open.pid,
+               is_of_ender ? end->tid : open.tid);
+  else if (end->is_late)
+    emit_with_last(key, &open, end);
   bpf_map_delete_elem(&last_ends, key);
   return 1;
 }
 
-static __always_inline void begin_pair(struct task_struct* task, const struct thread_state* state,
-                                       const struct pair_key* key, struct pair_counts* own) {
+static __noinline int begin_pair(struct task_struct* task, const struct thread_state* state,
+                                 struct pair_event* event, struct pair_counts* own) {
+  if (!task || !event || !own) return 0;
+  const struct pair_key* key = &event->key;
   struct open_pair open = {};
-  bool is_ended = ends_last && end_with_last(key, own);
-  if (keeps_first && !is_ended && bpf_map_lookup_elem(&open_pairs, key)) return;
+  bool is_ended = ends_last && end_with_last(event, own);
+  if (keeps_first && !is_ended && bpf_map_lookup_elem(&open_pairs, key)) return 0;
   open.cpu = bpf_get_smp_processor_id();
   if (!is_of_ender) { /* else the running thread is chance */
     open.cgroup_id = cgroup_of(state);
@@ -139,14 +165,15 @@ static __always_inline void begin_pair(struct task_struct* task, const struct th
   open.has_sums = !is_of_ender && read_own_sums(task, now_ns, &open.sums);
   open.begin_ns = bpf_ktime_get_ns(); /* last: the work above is not the span's time */
   open.sums.parts.oncpu_ns += open.begin_ns - now_ns;
-  if (!bpf_map_update_elem(&open_pairs, key, &open, BPF_NOEXIST)) return;
+  if (!bpf_map_update_elem(&open_pairs, key, &open, BPF_NOEXIST)) return 0;
   if (!bpf_map_update_elem(&open_pairs, key, &open, BPF_EXIST)) {
     own->replaced++;
     count(COUNTER_UNMATCHED, 1);
-    return;
+    return 0;
   }
   own->full++;
   count(COUNTER_SPANS_FULL, 1);
+  return 0;
 }
 
 /* The ledger of the thread that ends the span, if the same thread began it. Of a span that belongs
@@ -288,19 +315,21 @@ static __noinline int note_end(struct task_struct* task, const struct thread_sta
   return 0;
 }
 
-static __always_inline void end_pair(struct task_struct* task, const struct thread_state* state,
-                                     const struct pair_key* key, struct pair_counts* own,
-                                     u64 now_ns) {
+/* Not inline: its variables need a stack of their own. */
+static __noinline int end_pair(struct task_struct* task, const struct thread_state* state,
+                               struct pair_event* event, struct pair_counts* own, u64 now_ns) {
+  if (!task || !event || !own) return 0;
+  const struct pair_key* key = &event->key;
   struct open_pair* found = bpf_map_lookup_elem(&open_pairs, key);
   if (!found) {
     end_unmatched(state || whole_machine, own);
-    return;
+    return 0;
   }
   struct open_pair open = *found;
   /* Of two ends at the same time on two CPUs, one gets the span. */
-  if (bpf_map_delete_elem(&open_pairs, key)) return;
+  if (bpf_map_delete_elem(&open_pairs, key)) return 0;
   if (is_of_ender) {
-    if (!state && !whole_machine) return;
+    if (!state && !whole_machine) return 0;
     open.pid = task->tgid;
     open.tid = task->pid;
   }
@@ -308,12 +337,43 @@ static __always_inline void end_pair(struct task_struct* task, const struct thre
   count(COUNTER_SPANS, 1);
   u64 latency_ns = ns_between(open.begin_ns, now_ns);
   if (counts_latencies(SPAN_PAIR)) count_in_slot(SLOT_OF_PAIR + pair, latency_ns);
-  if (is_late_pair(task, open.tid, latency_ns)) emit_pair(task, state, key, &open, now_ns);
+  if (!is_late_pair(task, open.tid, latency_ns)) return 0;
+  if (is_summed(SPAN_PAIR))
+    note_ended(event, latency_ns, open.pid, open.tid);
+  else
+    emit_pair(task, state, key, &open, now_ns);
+  return 0;
 }
 
-static __always_inline void drop_pair(const struct pair_key* key, struct pair_counts* own) {
-  if (ends_last && end_with_last(key, own)) return;
-  if (!bpf_map_delete_elem(&open_pairs, key)) own->dropped++;
+static __always_inline void drop_pair(struct pair_event* event, struct pair_counts* own) {
+  if (ends_last && end_with_last(event, own)) return;
+  if (!bpf_map_delete_elem(&open_pairs, &event->key)) own->dropped++;
+}
+
+/* Adds the ended span to the sums. Called from the outermost function, which leaves more stack than
+ * those that end a span. */
+static __noinline int sum_pair(struct task_struct* task, const struct pair_event* event) {
+  if (!task || !event) return 0;
+  struct span_sum_key key = {.pid = event->begin_pid, .tid = event->begin_tid, .kind = SPAN_PAIR};
+  for (u32 i = 0; i < SPAN_TEXT_SIZE; i++) key.text[i] = pair_name[i];
+  if (!add_to_sum(&key, event->latency_ns, task, 0)) count(COUNTER_CELLS_FULL, 1);
+  return 0;
+}
+
+enum reading { READ_KEY, READ_OTHER_EVENT, READ_NOTHING };
+
+/* Reads the key of the span, unless the filter leaves the event out. Not inline: the stack machine
+ * needs most of the room that functions have together. */
+static __noinline int read_key(void* ctx, struct pair_key* key) {
+  struct plan_values values = {};
+  if (!key) return READ_NOTHING;
+  plan_run(&plan, ctx, &values);
+  bool is_filter_known = !(values.unread & (1 << PLAN_FILTER));
+  if (has_filter && is_filter_known && !values.result[PLAN_FILTER]) return READ_OTHER_EVENT;
+  if (values.unread) return READ_NOTHING;
+  key->key[0] = values.result[PLAN_KEY];
+  key->key[1] = values.result[PLAN_SECOND_KEY];
+  return READ_KEY;
 }
 
 /* A span belongs to the target if a member began it; any thread may end it. With is_of_ender, a
@@ -331,26 +391,22 @@ static __always_inline int on_event(void* ctx) {
   u32 index = pair;
   struct pair_counts* own = bpf_map_lookup_elem(&counts, &index);
   if (!own) return 0;
-  struct plan_values values = {};
-  plan_run(&plan, ctx, &values);
-  bool is_filter_known = !(values.unread & (1 << PLAN_FILTER));
-  if (has_filter && is_filter_known && !values.result[PLAN_FILTER]) return 0;
-  if (values.unread) {
+  struct pair_event event = {.key.pair = index};
+  int reading = read_key(ctx, &event.key);
+  if (reading == READ_NOTHING) {
     own->unread++;
     count(COUNTER_SPANS_UNREAD, 1);
-    return 0;
   }
-  struct pair_key key = {.pair = index};
-  key.key[0] = values.result[PLAN_KEY];
-  key.key[1] = values.result[PLAN_SECOND_KEY];
+  if (reading != READ_KEY) return 0;
   if (role == PAIR_BEGIN)
-    begin_pair(task, state, &key, own);
+    begin_pair(task, state, &event, own);
   else if (role == PAIR_DROP)
-    drop_pair(&key, own);
+    drop_pair(&event, own);
   else if (ends_last)
-    note_end(task, state, &key, own, now_ns);
+    note_end(task, state, &event.key, own, now_ns);
   else
-    end_pair(task, state, &key, own, now_ns);
+    end_pair(task, state, &event, own, now_ns);
+  if (event.is_ended) sum_pair(task, &event);
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "core/span_schema.h"
 #include "kernel/membership.h"
 #include "kernel/skeleton.h"
+#include "kernel/span_sums.h"
 #include "pairs.skel.h"
 
 namespace overdue {
@@ -142,6 +143,7 @@ struct PairsProbe::Impl {
 void PairsProbe::Impl::share(Side& side, const SharedMaps& shared) const {
   auto& maps = side.bpf->maps;
   count_latencies(*side.bpf->rodata, shared);
+  sum_spans(*side.bpf->rodata, shared);
   share_maps(side.bpf->obj, shared);
   side.bpf->rodata->want_ledgers = shared.ledger_slots >= 0;
   share_ledgers(side.bpf->obj, shared);
