@@ -3,7 +3,7 @@ from scenario import Truth, pause, tool
 from overdue_test import require_root
 
 GROUP = "network"
-SYMPTOM = "an encoder has a CPU for itself, and encodes a third less since a service logs over UDP"
+SYMPTOM = "an encoder has a CPU for itself, and encodes far less since a service logs over UDP"
 READING = """\
 Another thread's packets are received on the encoder's CPU, at the end of the interrupts that announce
 them. The time is not the encoder's, though the kernel books it as such. `overdue spans` shows what the
