@@ -9,7 +9,7 @@ Another thread's packets are received on the encoder's CPU, at the end of the in
 them. The time is not the encoder's, though the kernel books it as such. `overdue spans` shows what the
 softirqs do; `rps_cpus` of the network device, and the affinity of its interrupts, say on which CPU."""
 # The encoder itself is on the CPU, too; when packets are very many, the kernel hands them to ksoftirqd.
-TRUTH = Truth(cause=r"interrupts|ksoftirqd", who="encoder", kinds=("cpu", "runqueue"), first=2, least=0.3)
+TRUTH = Truth(cause=r"interrupts|ksoftirqd", who="encoder", kinds=("cpu", "runqueue"), first=2)
 
 FLOOD = '''
 import socket
@@ -33,7 +33,7 @@ def encode():
     lost = 0
     while last - begin < 20_000_000:
         at = now()
-        if at - last > 20_000:
+        if at - last > 3_000:  # a turn takes a tenth of that
             lost += at - last
         last = at
     say("wait", begin, lost)
