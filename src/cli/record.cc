@@ -74,6 +74,14 @@ class RecordCommand final : public Command {
   int record_calls(const MeasureRequest& request) const;
   int record_spans(MeasureRequest& request, const EventChoice& events) const;
   StallOptions choose_spans(MeasureRequest& request, const EventChoice& events) const;
+  /// `listener` writes the file, and hands all on to `receipt`.
+  template <typename Listener>
+  int record(const MeasureRequest& request, ProbeSet& probe_set, Listener& listener,
+             const ReceiptKeeper& receipt) const {
+    const int status = measure(request, *kernel_.open(), probe_set, listener);
+    if (!quiet_) receipt.print(file_, listener.bytes_written());
+    return status;
+  }
   std::size_t ring_bytes() const { return buffer_ ? parse_buffer_size(*buffer_) : 0; }
 
   TargetOptions target_;
@@ -123,9 +131,7 @@ int RecordCommand::record_calls(const MeasureRequest& request) const {
   SyscallProbeSet probe_set(options, {}, ring_bytes());
   ReceiptKeeper receipt;
   SavingListener saving(receipt, file_, nullptr, syscalls_probe.schemas);
-  const int status = measure(request, *kernel_.open(), probe_set, saving);
-  if (!quiet_) receipt.print(file_, saving.bytes_written());
-  return status;
+  return record(request, probe_set, saving, receipt);
 }
 
 /// The spans, and the threshold of each: without one, every span. Notes both in `request`.
@@ -172,9 +178,7 @@ int RecordCommand::record_spans(MeasureRequest& request, const EventChoice& even
   StallProbeSet probe_set(std::move(options));
   ReceiptKeeper receipt;
   NamingListener naming(receipt, stacks, file_);
-  const int status = measure(request, *kernel_.open(), probe_set, naming);
-  if (!quiet_) receipt.print(file_, naming.bytes_written());
-  return status;
+  return record(request, probe_set, naming, receipt);
 }
 
 }  // namespace

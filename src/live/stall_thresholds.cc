@@ -47,8 +47,11 @@ void StallProbeSet::store_shortest_waits() {
   const u64 slice_ns = delayed.empty()      ? 0
                        : !options_.explains ? longest_slice
                                             : part_of_least(delayed, slice_part);
+  // A threshold that the user has set for a call needs its waits, however many there are.
   for (const auto& [nr, threshold] : rising_.thresholds())
-    control.call_age_min_ns[nr] = static_cast<u64>(threshold.count() / 2);
+    __atomic_store_n(&control.call_age_min_ns[nr],
+                     all.by_call.contains(nr) ? 0 : static_cast<u64>(threshold.count() / 2),
+                     __ATOMIC_RELAXED);
   __atomic_store_n(&control.slice_ns, slice_ns, __ATOMIC_RELAXED);
   __atomic_store_n(&control.wait_min_ns, wait_min_ns, __ATOMIC_RELEASE);
 }

@@ -77,6 +77,30 @@ TEST_F(CallInFlight, ThatMovesToAnotherCpuIsToldOfOnceWithAllItsParts) {
 
 /// A time or moment that a call was given in memory, as it was given. select() overwrites it with
 /// the time that is left, and poll() has it in a register.
+TEST_F(CallInFlight, ThatIsCommonHasNoWaitsUntilItIsOld) {
+  constexpr u64 nap = 10'000'000, sleep = 60'000'000, least_age = 30'000'000;
+  Child child([&](Child&) {
+    for (int n = 0; n < 10; ++n) sleep_for(nap);
+    sleep_for(sleep);
+  });
+  Explaining measuring({child.pid()}, 5ms);
+  measuring.session.membership().control().call_age_min_ns[SYS_nanosleep] = least_age;
+  measuring.session.arm();
+  const u64 armed_ns = now_ns();
+  child.go();
+  EXPECT_EQ(child.end(), 0);
+  const Explained& seen = measuring.finish();
+  std::size_t naps = 0, sleeps = 0;
+  for (const SeenWait& wait : seen.waits) {
+    if (wait.fixed.header.tid != child.pid() || wait.fixed.out_ns < armed_ns) continue;
+    const u64 length_ns = wait.fixed.header.time_ns - wait.fixed.out_ns;
+    if (length_ns >= nap && length_ns < least_age) ++naps;
+    if (length_ns >= sleep) ++sleeps;
+  }
+  EXPECT_EQ(naps, 0u);
+  EXPECT_EQ(sleeps, 1u);
+}
+
 TEST_F(CallInFlight, SaysTheTimeInMemoryThatItWasGiven) {
   constexpr long rest_ns = 20'000'000;
   Child child([&](Child&) {

@@ -38,13 +38,13 @@ void CpuFunctions::add(std::uint32_t pid, std::string_view comm, const Stack& ke
   if (group.functions.size() >= functions_max && !group.functions.contains(function))
     function = {std::string(others), ""};
   ++group.functions[function];
-  add_work(group, kernel, user, function);
+  add_work(group, kernel, user, function, work);
 }
 
 void CpuFunctions::add_work(Group& group, const Stack& kernel, const Stack& user,
-                            const Functions::key_type& function) {
+                            const Functions::key_type& function, const KernelWork* work) {
   std::string_view name = memory_reclaim_in(kernel);
-  const KernelWork* work = name.empty() ? kernel_work_in(kernel, user) : nullptr;
+  if (!name.empty()) work = nullptr;
   if (work) name = work->name;
   if (name.empty()) return;
   KindOfWork& kind = group.works[std::string(name)];

@@ -11,6 +11,8 @@
 
 namespace overdue {
 
+struct KernelWork;
+
 /// The share of one function in the CPU time of threads with one name.
 struct WhyFunction {
   std::string function;  ///< the program's own innermost function and its caller
@@ -61,8 +63,9 @@ class CpuFunctions {
     std::map<std::string, KindOfWork> works;
     Functions functions;
   };
+  /// `work`: what the kernel does in the stack, unless it reclaims memory; null: nothing known.
   static void add_work(Group& group, const Stack& kernel, const Stack& user,
-                       const Functions::key_type& function);
+                       const Functions::key_type& function, const KernelWork* work);
   static std::vector<WhyFunction> functions_of(const std::string& thread, const Group& group);
 
   std::map<Key, Group> groups_;

@@ -1,3 +1,6 @@
+#include <string>
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "report/why/figures_fixture.h"
@@ -5,16 +8,24 @@
 namespace overdue::figures_test {
 namespace {
 
-TEST(KernelWorkFigures, WorkOfTheKernelForAThreadIsACauseOfItsOwn) {
+Stack kernel_stack(const char* inner, const char* outer) {
+  return {{.name = inner, .module = "[kernel]", .is_kernel = true},
+          {.name = outer, .module = "[kernel]", .is_kernel = true}};
+}
+
+/// A thread that has 10 ms of CPU time for each of 80 samples in `function`: `in_kernel` with the
+/// stack `kernel`, the others without one.
+WhyFigures sampled(std::string function, const Stack& kernel, int in_kernel) {
   Session session;
-  session.threads.push_back(thread_of(10, 10, "cache"));
+  session.threads.push_back(thread_of(10, 10, "app"));
   session.threads[0].oncpu_ns = 800 * ms;
-  const Stack user = {{.name = "refill", .module = "/bin/app"}};
-  const Stack fault = {{.name = "clear_page", .module = "[kernel]", .is_kernel = true},
-                       {.name = "exc_page_fault", .module = "[kernel]", .is_kernel = true}};
-  for (int i = 0; i < 60; ++i) session.cpu.add(10, "cache", fault, user);
-  for (int i = 0; i < 20; ++i) session.cpu.add(10, "cache", {}, user);
-  const WhyFigures all = session.figures();
+  const Stack user = {{.name = std::move(function), .module = "/bin/app"}};
+  for (int i = 0; i < 80; ++i) session.cpu.add(10, "app", i < in_kernel ? kernel : Stack{}, user);
+  return session.figures();
+}
+
+TEST(KernelWorkFigures, WorkOfTheKernelForAThreadIsACauseOfItsOwn) {
+  const WhyFigures all = sampled("refill", kernel_stack("clear_page", "exc_page_fault"), 60);
   ASSERT_EQ(all.causes.size(), 2u);
   EXPECT_EQ(all.causes[0].cause, "page faults, on the CPU: 100 % in refill");
   EXPECT_EQ(all.causes[0].total_ns, 600 * ms);
@@ -22,15 +33,7 @@ TEST(KernelWorkFigures, WorkOfTheKernelForAThreadIsACauseOfItsOwn) {
 }
 
 TEST(KernelWorkFigures, TimeThatInterruptsTakeIsNotTheProgramsWork) {
-  Session session;
-  session.threads.push_back(thread_of(10, 10, "encoder"));
-  session.threads[0].oncpu_ns = 800 * ms;
-  const Stack user = {{.name = "encode", .module = "/bin/app"}};
-  const Stack packets = {{.name = "net_rx_action", .module = "[kernel]", .is_kernel = true},
-                         {.name = "__irq_exit_rcu", .module = "[kernel]", .is_kernel = true}};
-  for (int i = 0; i < 30; ++i) session.cpu.add(10, "encoder", packets, user);
-  for (int i = 0; i < 50; ++i) session.cpu.add(10, "encoder", {}, user);
-  const WhyFigures all = session.figures();
+  const WhyFigures all = sampled("encode", kernel_stack("net_rx_action", "__irq_exit_rcu"), 30);
   ASSERT_EQ(all.causes.size(), 2u);
   EXPECT_EQ(all.causes[0].total_ns, 500 * ms) << all.causes[0].cause;
   EXPECT_EQ(all.causes[1].cause, "interrupts, on the CPU: 100 % in softirq NET_RX");

@@ -35,8 +35,8 @@ void add_own_io(const WhyFindings& found, WhyFigures& figures) {
   std::map<std::uint32_t, std::uint64_t> threads_of;  // by pid
   for (const OffcpuRow& thread : found.threads) threads_of[thread.pid] += thread.threads;
   const auto is_of_one_thread = [&](const WhyCause& wait) {
-    return wait.example && wait.waiters.size() == 1 && is_io_call(wait.example->name) &&
-           threads_of[*wait.waiters.begin()] == 1;
+    return wait.example && wait.waiters.size() == 1 && wait.who.size() == 1 &&
+           is_io_call(wait.example->name) && threads_of[*wait.waiters.begin()] == 1;
   };
   std::vector<WhyCause>& undecided = figures.undecided;
   for (;;) {
