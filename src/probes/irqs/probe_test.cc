@@ -54,8 +54,12 @@ TEST_F(IrqsProbe, NamesSoftInterruptsAndWhoRaisedThem) {
     if (bind(receiver, reinterpret_cast<sockaddr*>(&address), length) != 0 ||
         getsockname(receiver, reinterpret_cast<sockaddr*>(&address), &length) != 0)
       _exit(1);
+    // Datagrams that wait for ksoftirqd share a raise.
+    char byte = 'x';
     for (int i = 0; i < 50; ++i)
-      sendto(receiver, "x", 1, 0, reinterpret_cast<sockaddr*>(&address), length);
+      if (sendto(receiver, &byte, 1, 0, reinterpret_cast<sockaddr*>(&address), length) != 1 ||
+          recv(receiver, &byte, 1, 0) != 1)
+        _exit(2);
   });
   measure(only(child.pid()));
   want_all(1);

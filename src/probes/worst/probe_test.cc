@@ -154,11 +154,11 @@ class Worst : public KernelTest {
 
   static constexpr int sleeps = 60;
   /// A window within which the caller slept and woke up `sleeps` times. A busy machine may leave
-  /// too little time for that: then another window is tried.
+  /// too little time for that: then other windows are tried, longer ones in the end.
   const SeenWindow* window_of_sleeps() {
     for (int tries = 0; tries < 50; ++tries) {
       KernelTime began, ended;
-      displaced.round(20ms, [&] {
+      displaced.round(20ms * (1 + tries / 10), [&] {
         began = KernelClock::now();
         for (int i = 0; i < sleeps; ++i) std::this_thread::sleep_for(1us);
         ended = KernelClock::now();
