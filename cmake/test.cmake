@@ -18,16 +18,9 @@ function(takes_a_third_of_the_kernel name)
   set_tests_properties(${name} PROPERTIES RESOURCE_LOCK kernel_third_${third})
 endfunction()
 
-# The headers of GoogleTest take most of the time of a small test: they are compiled once. Preset `dev`
-# compiles each file by itself, and so finds a file that lacks a header.
-if(BUILD_TESTING AND CMAKE_UNITY_BUILD)
-  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/test_headers.cc CONTENT "int main() {}\n")
-  add_executable(test_headers ${CMAKE_BINARY_DIR}/test_headers.cc)
-  target_link_libraries(test_headers PRIVATE external_fmt GTest::gtest GTest::gmock)
-  overdue_warnings(test_headers)
-  target_compile_options(test_headers PRIVATE ${OVERDUE_TEST_OPTIONS})
-  target_precompile_headers(test_headers PRIVATE
-    <gmock/gmock.h> <gtest/gtest.h> <fmt/format.h> <functional> <map> <optional> <string> <vector>)
+if(BUILD_TESTING)
+  shared_headers(test_headers FOR_PROGRAMS LINK GTest::gtest GTest::gmock OPTIONS ${OVERDUE_TEST_OPTIONS}
+    HEADERS <gmock/gmock.h> <gtest/gtest.h> ${layer_headers})
 endif()
 
 function(overdue_test name)
@@ -39,9 +32,7 @@ function(overdue_test name)
   target_link_libraries(${name} PRIVATE ${arg_LINK} external_fmt GTest::gtest GTest::gmock GTest::gtest_main)
   overdue_warnings(${name})
   target_compile_options(${name} PRIVATE ${OVERDUE_TEST_OPTIONS})
-  if(TARGET test_headers)
-    target_precompile_headers(${name} REUSE_FROM test_headers)
-  endif()
+  use_shared_headers(${name} test_headers)
   add_test(NAME ${name} COMMAND ${name})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 400)  # ends what hangs; an emulated guest is slow

@@ -1,0 +1,25 @@
+# shared_headers(<name> [FOR_PROGRAMS] HEADERS … [LINK …] [OPTIONS …]): headers that many targets include, compiled once
+# for those of `use_shared_headers(<target> <name>)`, which must have the same compile options: libraries, or programs.
+# Preset `dev` compiles each file by itself, and so finds a file that lacks a header.
+function(shared_headers name)
+  cmake_parse_arguments(arg "FOR_PROGRAMS" "" "HEADERS;LINK;OPTIONS" ${ARGN})
+  if(NOT CMAKE_UNITY_BUILD)
+    return()
+  endif()
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${name}.cc CONTENT "int main() {}\n")
+  if(arg_FOR_PROGRAMS)
+    add_executable(${name} EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/${name}.cc)
+  else()
+    add_library(${name} OBJECT EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/${name}.cc)
+  endif()
+  target_link_libraries(${name} PRIVATE external_fmt ${arg_LINK})
+  overdue_warnings(${name})
+  target_compile_options(${name} PRIVATE ${arg_OPTIONS})
+  target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
+endfunction()
+
+function(use_shared_headers target name)
+  if(TARGET ${name})
+    set_target_properties(${target} PROPERTIES PRECOMPILE_HEADERS_REUSE_FROM ${name})
+  endif()
+endfunction()
