@@ -9,8 +9,8 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from offcpu_case import HIDDEN, MS, NAPS, SPIN, OffcpuCase, offcpu, rows_of
-from overdue_test import Live, attached, eventually, main, overdue, run, tool, workload
+from offcpu_case import ASLEEP, HIDDEN, MS, NAPS, SPIN, OffcpuCase, offcpu, rows_of
+from overdue_test import SLOWER, Live, attached, eventually, main, overdue, run, tool, workload
 from quota import QuotaMixin
 
 TRACE = """\
@@ -32,7 +32,7 @@ class Offcpu(QuotaMixin, OffcpuCase):
         [row] = rows_of(report, "nanosleep_loop")
         asleep_ns = int(finished.out.split()[0])  # all sleeps, by the program's clock
         self.assertGreaterEqual(row["switches"], NAPS - HIDDEN)
-        self.assertGreaterEqual(row["sleeping_ns"], 2 * MS * (NAPS - HIDDEN))
+        self.assertGreaterEqual(row["sleeping_ns"], ASLEEP * (NAPS - HIDDEN))
         # The program's sleeps include its time in the run queue and the calls' own time.
         self.assertLessEqual(row["sleeping_ns"], asleep_ns * 1.01)
         self.assertGreaterEqual(row["sleeping_ns"] + row["runnable_ns"] + row["oncpu_ns"], asleep_ns * 0.99)
@@ -209,7 +209,7 @@ def nap(): time.sleep({slept_ms / 1000})
 for _ in range(2):
     crunch(time.process_time() + {computed_ms / 2000})
     nap()
-crunch(time.process_time() + 0.2)
+crunch(time.process_time() + {0.2 * SLOWER})
 """
         report, _ = offcpu("--on-cpu", "--flame", path, "--save", self.file, "--", sys.executable, "-c", program)
         [row] = report["threads"]

@@ -12,7 +12,7 @@ def rows():
     for line in TABLE.read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             name, which, why = (line.split(maxsplit=2) + [""])[:3]
-            if which not in ("short", "never") or (which == "never" and not why):
+            if which not in ("short", "command", "never") or (which == "never" and not why):
                 raise ValueError(f"{TABLE}: not a row: {line}")
             yield name, which, why
 
@@ -21,11 +21,13 @@ def names(which, cases):
     return [name for name, has, _ in rows() if has == which and ("." in name) == cases]
 
 
-def selection(short, expressions):
-    """(ctest options, filter of cases) of the short form, or of the matching kernel tests."""
+def selection(form, expressions):
+    """(ctest options, filter of cases) of the form "short" or "command", or of the matching kernel tests."""
     never = names("never", cases=True)
     left_out = f"-{':'.join(never)}" if never else ""
-    if short:
+    if form == "command":
+        return ["-R", whole(names("command", cases=False))], "*" + left_out
+    if form == "short":
         return ["-R", whole(names("short", cases=False))], ":".join(names("short", cases=True) or ["*"]) + left_out
     options = ["-L", "^kernel$"] + (["-R", "|".join(expressions)] if expressions else [])
     never = names("never", cases=False)
