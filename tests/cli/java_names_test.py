@@ -49,9 +49,9 @@ class JavaNames(unittest.TestCase):
         with open(f"{self.folder}/Work.java", "w", encoding="utf-8") as file:
             file.write(WORK)
 
-    def start(self, *before, options=()):
+    def start(self, *before, options=(), source="Work.java"):
         """Starts the program, and waits until it runs. `before`: words before that of java."""
-        program = subprocess.Popen([*before, tool("java"), *self.options, *options, f"{self.folder}/Work.java", *LONG],
+        program = subprocess.Popen([*before, tool("java"), *self.options, *options, f"{self.folder}/{source}", *LONG],
                                    stdout=subprocess.PIPE, env={**os.environ, "LC_ALL": "C.UTF-8"})
         self.addCleanup(program.stdout.close)
         self.addCleanup(program.wait)
@@ -107,13 +107,11 @@ class JavaNames(unittest.TestCase):
         """As the handlers of a server, which have the name of their request."""
         with open(f"{self.folder}/Renamed.java", "w", encoding="utf-8") as file:
             file.write('public class Renamed { public static void main(String[] a) throws Exception {'
-                       ' for (int i = 0; i < 6000; ++i) {'
-                       ' Thread.currentThread().setName("handler - GET /orders/" + (i < 3000 ? "first" : "second"));'
+                       ' for (int i = 0; ; ++i) {'
+                       ' Thread.currentThread().setName("handler - GET /orders/" + (i < 1000 ? "first" : "second"));'
+                       ' if (i == 0) System.out.println("ready");'
                        ' Thread.sleep(1); } } }')
-        overdue("offcpu", "-f", "json", "-o", f"{self.folder}/report", "-d", "8s", "--", tool("java"), *self.options,
-                f"{self.folder}/Renamed.java")
-        with open(f"{self.folder}/report", encoding="utf-8") as file:
-            names = [row["comm"] for row in json.load(file)["threads"]]
+        names = self.names_in("offcpu", "-p", str(self.start(source="Renamed.java").pid), "-d", "5s")
         self.assertIn("handler - GET /orders/second", names)
         self.assertNotIn("handler - GET /orders/first", names)
 
