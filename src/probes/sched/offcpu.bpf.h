@@ -56,7 +56,9 @@ static __always_inline void keep_totals(struct task_struct* task, struct thread_
   u64 key = member_key(task);
   if (!keeps_totals || totals->member == key) return;
   totals->member = 0;
-  if (!control.armed || !find_of_thread(threads, task)) return;
+  /* What ends after the session may have begun within it. */
+  if (!control.armed && ledger->since_ns >= control.disarmed_ns) return;
+  if (!find_of_thread(threads, task)) return;
   if (!totals->since_ns) {
     __builtin_memset(totals, 0, sizeof(*totals));
     totals->since_ns = measured_from(ledger->since_ns);
