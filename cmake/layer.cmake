@@ -1,3 +1,4 @@
+# What most units of the layers include: reading these headers took a unit 1.5 s and more.
 set(layer_headers <algorithm> <array> <charconv> <cstdint> <filesystem> <fmt/format.h> <fmt/ranges.h> <fstream>
   <functional> <map> <memory> <optional> <set> <span> <string> <string_view> <thread> <tuple> <unordered_map> <utility>
   <vector>)

@@ -23,7 +23,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::uint64_t loaded_at = 0x7f0000000000;
+constexpr std::uint64_t loaded_at = 0x7f0000000000;  // pointers in the kept inputs count from there
 constexpr std::size_t codes_tried = 256, longest_name = 4096, longest_java_name = 256;
 
 void require(bool holds) {
