@@ -54,41 +54,46 @@ static __always_inline u64 current_python_frame(const struct python_runtime* of,
   return frame;
 }
 
-/* Reads the frame at `at`; returns the address of its caller's. */
-static __always_inline bool read_python_frame(const struct python_runtime* of, u64 at,
-                                              struct python_frame* to, u64* caller) {
+/* Reads the frame at `*at`, and sets `*at` to the address of its caller's. Not static: the verifier
+ * checks the reads once, not for each frame. */
+__noinline bool read_python_frame(const struct python_runtime* of, u64* at,
+                                  struct python_frame* to) {
   u8 owner = 0, entry = 0;
-  if (!read_user_word(caller, at + of->previous)) return false;
-  if (bpf_probe_read_user(&owner, 1, (void*)(at + of->owner))) return false;
+  if (!of || !at || !to) return false;
+  u64 frame = *at;
+  if (!read_user_word(at, frame + of->previous)) return false;
+  if (bpf_probe_read_user(&owner, 1, (void*)(frame + of->owner))) return false;
   if (owner >= of->shim_owner) {
     to->code = PYTHON_ENTRY;
     to->instruction = to->qualname = 0;
     return true;
   }
-  if (!read_user_word(&to->code, at + of->code)) return false;
-  if (!read_user_word(&to->instruction, at + of->instruction)) return false;
-  if (of->entry && bpf_probe_read_user(&entry, 1, (void*)(at + of->entry))) return false;
+  if (!read_user_word(&to->code, frame + of->code)) return false;
+  if (!read_user_word(&to->instruction, frame + of->instruction)) return false;
+  if (of->entry && bpf_probe_read_user(&entry, 1, (void*)(frame + of->entry))) return false;
   to->code &= ~7ull; /* tags of references */
   if (!read_user_word(&to->qualname, to->code + of->qualname)) to->qualname = 0;
   if (entry) to->code |= PYTHON_ENTRY;
   return true;
 }
 
-/* Follows the frames of the running thread. Not static: the verifier checks the loops once. */
+/* Follows the frames of the running thread. Not static: see read_python_frame(). */
 __noinline int follow_python(struct python_scratch* to) {
   if (!to) return 0;
   to->fixed.frames = to->fixed.flags = 0;
   struct task_struct* task = bpf_get_current_task_btf();
-  struct mm_struct* mm = task->mm;
+  struct mm_struct* mm = BPF_CORE_READ(task, mm); /* by a helper: see runs_for_target() */
   if (!mm || !bpf_core_field_exists(task->thread.fsbase)) return 0;
-  struct python_program program = {mm->start_code, mm->end_code, mm->start_stack};
+  struct python_program program = {.start_code = BPF_CORE_READ(mm, start_code),
+                                   .end_code = BPF_CORE_READ(mm, end_code),
+                                   .start_stack = BPF_CORE_READ(mm, start_stack)};
   const struct python_runtime* of = bpf_map_lookup_elem(&python_runtimes, &program);
   if (!of) return 0;
   to->fixed.program = program;
   to->fixed.pid = task->tgid;
   u64 frame = current_python_frame(of, task->thread.fsbase);
   for (u32 i = 0; i < PYTHON_FRAMES && frame; i++) {
-    if (!read_python_frame(of, frame, &to->frames[i], &frame)) break;
+    if (!read_python_frame(of, &frame, &to->frames[i])) break;
     to->fixed.frames = i + 1;
   }
   if (frame) to->fixed.flags = PYTHON_STACK_CUT;

@@ -31,15 +31,25 @@ struct {
 
 #define CGROUP_DEPTH_MAX 64
 
+/* Functions that are not static are checked by the verifier once, not on each path that calls
+ * them. */
+__noinline bool is_target_cgroup(u64 id) {
+  for (u32 i = 0; i < TARGET_CGROUPS && i < cgroup_count; i++)
+    if (cgroup_ids[i] == id) return true;
+  return false;
+}
+
 /* Whether `cgroup` is in the target, or below one that is. By ancestry, so later children count. */
 static __noinline bool cgroup_matches(struct cgroup* cgroup) {
   for (u32 depth = 0; depth < CGROUP_DEPTH_MAX && cgroup; depth++) {
-    u64 id = BPF_CORE_READ(cgroup, kn, id);
-    for (u32 i = 0; i < TARGET_CGROUPS && i < cgroup_count; i++)
-      if (cgroup_ids[i] == id) return true;
+    if (is_target_cgroup(BPF_CORE_READ(cgroup, kn, id))) return true;
     cgroup = (struct cgroup*)BPF_CORE_READ(cgroup, self.parent);
   }
   return false;
+}
+
+__noinline bool matches_target_glob(const struct thread_name* name, u32 i) {
+  return name && i < TARGET_GLOBS && name_matches_glob(&globs[i], name);
 }
 
 static __always_inline bool name_matches(const char* kernel_name) {
@@ -47,7 +57,7 @@ static __always_inline bool name_matches(const char* kernel_name) {
   if (!glob_count) return false;
   bpf_probe_read_kernel_str(name.text, sizeof(name.text), kernel_name);
   for (u32 i = 0; i < TARGET_GLOBS && i < glob_count; i++)
-    if (name_matches_glob(&globs[i], &name)) return true;
+    if (matches_target_glob(&name, i)) return true;
   return false;
 }
 

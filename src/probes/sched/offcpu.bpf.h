@@ -4,6 +4,7 @@
 #pragma once
 
 #include "bpf/call.bpf.h"
+#include "bpf/glob.bpf.h"
 #include "bpf/syscalls.h"
 #include "bpf/wait.bpf.h"
 #include "probes/sched/cpus.bpf.h"
@@ -30,7 +31,7 @@ static __always_inline u32 call_of_sleeper(struct task_struct* task, struct thre
  * still there, and the open call is in the ledger. */
 static __always_inline u32 reason_of(struct task_struct* task, struct thread_ledger* ledger) {
   if (ledger->state == LEDGER_OTHER) return REASON_STOPPED;
-  bool is_of_program = task->mm && !has_no_user_side(task);
+  bool is_of_program = !is_exiting(task) && !has_no_user_side(task);
   if (ledger->state == LEDGER_UNINTERRUPTIBLE) {
     if (!BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait)) return REASON_OTHER;
     return is_of_program && !is_call_of(&ledger->call, task) ? REASON_FAULT : REASON_DISK;
@@ -69,36 +70,48 @@ static __always_inline void keep_totals(struct task_struct* task, struct thread_
 
 #define RUN_UNKNOWN ~0u /* the tid of a run in which a switch was hidden */
 
-/* `comm`: of the thread that had the CPU. */
-static __always_inline void begin_displacer(const struct displacer_key* key,
-                                            struct task_struct* task, const char* comm) {
+/* The name of the thread that had the CPU; `comm` is that of a thread which is known. */
+static __always_inline const char* displacer_name(const struct displacer_key* key,
+                                                  const struct thread_name* comm) {
+  static const char unknown[COMM_SIZE] = "(unknown)", idle[COMM_SIZE] = "(idle)";
+  static const char migrated[COMM_SIZE] = "(migrated)";
+  if (key->tid == RUN_UNKNOWN) return unknown;
+  if (key->how == WAITED_BEHIND && !key->tid) return idle;
+  return comm ? comm->text : migrated;
+}
+
+static __always_inline void begin_displacer(const struct displacer_key* key, u64 of,
+                                            const struct thread_name* comm) {
   struct offcpu_displacer initial = {.number = key->number,
                                      .displacer_tid = key->tid == RUN_UNKNOWN ? 0 : key->tid,
                                      .how = key->how};
-  fill_who(&initial.header, task, 0, 0);
-  initial.header.kind = RECORD_OFFCPU_DISPLACER;
-  initial.header.size = sizeof(initial);
-  __builtin_memcpy(initial.displacer, comm, COMM_SIZE);
+  fill_front(&initial.header, of, RECORD_OFFCPU_DISPLACER, sizeof(initial), 0);
+  __builtin_memcpy(initial.displacer, displacer_name(key, comm), COMM_SIZE);
   if (bpf_map_update_elem(&displacers, key, &initial, BPF_NOEXIST) == 0)
     __sync_fetch_and_add(&displacers_used, 1);
 }
 
-/* `weight`: for how many waits this one stands. */
-static __always_inline void add_displacer(struct displacer_key* key, struct task_struct* task,
-                                          const char* comm, u64 wait_ns, u32 weight) {
-  key->epoch = control.totals_epoch;
-  struct offcpu_displacer* displacer = bpf_map_lookup_elem(&displacers, key);
+/* `of`: the address of the thread that waited. `comm`: the name of the thread that had the CPU;
+ * null: it is not known, or there is none. `weight`: for how many waits this one stands. Not
+ * static: the verifier checks this once, not on each path that comes here. */
+__noinline int add_displacer(const struct displacer_key* pair, const u64* of,
+                             const struct thread_name* comm, u64 wait_ns, u32 weight) {
+  if (!pair || !of) return 0;
+  struct displacer_key key = *pair; /* on the stack: Linux 6.1 takes no other memory for a key */
+  key.epoch = control.totals_epoch;
+  struct offcpu_displacer* displacer = bpf_map_lookup_elem(&displacers, &key);
   if (!displacer) {
-    begin_displacer(key, task, comm);
-    displacer = bpf_map_lookup_elem(&displacers, key);
+    begin_displacer(&key, *of, comm);
+    displacer = bpf_map_lookup_elem(&displacers, &key);
   }
   if (!displacer) {
     count(COUNTER_CELLS_FULL, 1);
-    return;
+    return 0;
   }
   displacer->count += weight;
   displacer->total_ns += weight * wait_ns;
   if (displacer->max_ns < wait_ns) displacer->max_ns = wait_ns;
+  return 0;
 }
 
 /* The preempted wait of `task` ends. A thread that comes back on another CPU waited there for other
@@ -110,8 +123,8 @@ static __noinline int count_displacer(struct task_struct* task, struct thread_le
   struct displacer_key key = {.number = ledger->totals.number,
                               .tid = has_moved ? 0 : ledger->displacer_tid,
                               .how = DISPLACED};
-  static const char migrated[COMM_SIZE] = "(migrated)";
-  add_displacer(&key, task, has_moved ? migrated : ledger->displacer,
+  u64 of = (u64)task;
+  add_displacer(&key, &of, has_moved ? 0 : (const struct thread_name*)ledger->displacer,
                 ns_between(measured_from(ledger->since_ns), measured_until(now_ns)), 1);
   return 0;
 }
@@ -162,15 +175,12 @@ static __noinline int note_recent_run(const struct task_struct* prev,
   return 0;
 }
 
-static __noinline int add_behind(struct task_struct* task, u32 number, const struct recent_run* run,
-                                 u64 ns, u32 weight) {
-  static const char unknown[COMM_SIZE] = "(unknown)", idle[COMM_SIZE] = "(idle)";
-  if (!task || !ns) return 0;
-  bool is_known = run && run->tid != RUN_UNKNOWN;
+/* `run`: null if it is not known. */
+static __always_inline void add_behind(const u64* of, u32 number, const struct recent_run* run,
+                                       u64 ns, u32 weight) {
   struct displacer_key key = {
-      .number = number, .tid = is_known ? run->tid : RUN_UNKNOWN, .how = WAITED_BEHIND};
-  add_displacer(&key, task, !is_known ? unknown : run->tid ? run->comm : idle, ns, weight);
-  return 0;
+      .number = number, .tid = run ? run->tid : RUN_UNKNOWN, .how = WAITED_BEHIND};
+  add_displacer(&key, of, run ? (const struct thread_name*)run->comm : 0, ns, weight);
 }
 
 /* For how many waits the one that ends now stands; 0: it is not looked at. The number of looks is
@@ -191,6 +201,25 @@ static __always_inline u32 weight_of_look(struct recent_runs* recent, u64 now_ns
   return weight;
 }
 
+/* Adds what ran on this CPU from `since_ns` to `until_ns`, while the thread at `*of` waited for it.
+ * Not static: see add_displacer(). */
+__noinline int add_runs_behind(const u64* of, u32 number, u64 since_ns, u64 until_ns, u32 weight) {
+  u32 zero = 0;
+  struct recent_runs* recent = bpf_map_lookup_elem(&recent_runs, &zero);
+  if (!of || !recent) return 0;
+  for (u32 i = 0; i < RUNS_KEPT && until_ns > since_ns; i++) {
+    const struct recent_run* run = &recent->runs[(recent->begun - i) & (RUNS_KEPT - 1)];
+    u64 from_ns = run->since_ns;
+    if (!from_ns) break;
+    if (from_ns >= until_ns) continue;
+    if (from_ns < since_ns) from_ns = since_ns;
+    add_behind(of, number, run, until_ns - from_ns, weight);
+    until_ns = from_ns;
+  }
+  if (until_ns > since_ns) add_behind(of, number, 0, until_ns - since_ns, weight);
+  return 0;
+}
+
 /* `task`, which has waited in a run queue since its wake-up, comes to this CPU. */
 static __noinline int count_behind(struct task_struct* task, struct thread_ledger* ledger,
                                    struct cpu_ledger* cpu, u64 now_ns) {
@@ -199,32 +228,19 @@ static __noinline int count_behind(struct task_struct* task, struct thread_ledge
   if (!task || !ledger || !cpu || !recent || ledger->state == LEDGER_PREEMPTED) return 0;
   u32 weight = cpu_wanted() ? weight_of_look(recent, now_ns) : 0;
   if (!weight) return 0;
+  u64 of = (u64)task;
   u64 since_ns = measured_from(queued_here_since(task, ledger, cpu, now_ns));
-  u64 until_ns = measured_until(now_ns);
-  for (u32 i = 0; i < RUNS_KEPT && until_ns > since_ns; i++) {
-    const struct recent_run* run = &recent->runs[(recent->begun - i) & (RUNS_KEPT - 1)];
-    u64 from_ns = run->since_ns;
-    if (!from_ns) break;
-    if (from_ns >= until_ns) continue;
-    if (from_ns < since_ns) from_ns = since_ns;
-    add_behind(task, ledger->totals.number, run, until_ns - from_ns, weight);
-    until_ns = from_ns;
-  }
-  add_behind(task, ledger->totals.number, 0, ns_between(since_ns, until_ns), weight);
+  add_runs_behind(&of, ledger->totals.number, since_ns, measured_until(now_ns), weight);
   return 0;
 }
 
-/* Adds the present wait or run of the thread, which goes on. */
-static __always_inline void add_present(struct offcpu_thread* to, struct task_struct* task,
-                                        struct thread_ledger* ledger, u64 now_ns) {
+/* Adds the present wait of a thread, which goes on. Not static: see add_displacer(). */
+__noinline int add_present_wait(struct offcpu_thread* to, const struct thread_ledger* ledger,
+                                u64 throttled_ns, u32 reason, u64 now_ns) {
+  if (!to || !ledger) return 0;
   u64 since_ns = ledger->since_ns;
-  if (ledger->state == LEDGER_ON_CPU) {
-    to->sums.oncpu_ns += ns_between(measured_from(since_ns), measured_until(now_ns));
-    return;
-  }
   u64 runnable_ns = runnable_since(ledger, now_ns);
   u64 ready_ns = ns_between(runnable_ns, now_ns);
-  u64 throttled_ns = throttled_in_wait(task, ledger, now_ns);
   struct wait_parts wait = {.blocked_ns = ns_between(since_ns, runnable_ns),
                             .throttled_ns = throttled_ns < ready_ns ? throttled_ns : ready_ns};
   wait.ready_ns = ready_ns - wait.throttled_ns;
@@ -234,11 +250,21 @@ static __always_inline void add_present(struct offcpu_thread* to, struct task_st
                    : ledger->state == LEDGER_PREEMPTED && ledger->is_left_idle ? WAIT_UNKNOWN
                                                                                : ledger->state;
   add_parts(&to->sums, &wait, ledger->state, ledger->is_left_idle);
-  u32 reason = reason_of(task, ledger);
   if (reason == REASON_LOCK)
     to->lock_ns += wait.blocked_ns;
   else if (reason < FIRST_REASONS)
     to->reason_ns[reason] += wait.blocked_ns;
+  return 0;
+}
+
+/* Adds the present wait or run of the thread, which goes on. */
+static __always_inline void add_present(struct offcpu_thread* to, struct task_struct* task,
+                                        struct thread_ledger* ledger, u64 now_ns) {
+  if (ledger->state == LEDGER_ON_CPU)
+    to->sums.oncpu_ns += ns_between(measured_from(ledger->since_ns), measured_until(now_ns));
+  else
+    add_present_wait(to, ledger, throttled_in_wait(task, ledger, now_ns), reason_of(task, ledger),
+                     now_ns);
 }
 
 /* The longest wait that ended in `epoch`, the present one or the one before; 0: it has a record. */

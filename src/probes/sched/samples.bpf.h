@@ -13,7 +13,7 @@
 const volatile u32 own_pid;      /* Overdue itself is neither recorded nor sampled */
 const volatile u32 sample_bytes; /* bytes of a user stack to copy; 0: no samples */
 
-#define SAMPLE_STACK_ROOM (SAMPLE_STACK_MAX + 4096) /* what copy_user_stack() writes to */
+#define SAMPLE_STACK_ROOM (SAMPLE_STACK_MAX + 4096) /* what copy_pages() writes to */
 
 struct sample_scratch {
   struct cpu_sample fixed;
@@ -37,7 +37,7 @@ static __always_inline u32 fill_user_side(struct sample_scratch* scratch,
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
   u16 flags = SPAN_HAS_USER_STACK;
   copy_registers(&scratch->registers, regs);
-  u32 bytes = copy_user_stack(scratch->stack, regs->sp, sample_bytes, &flags);
+  u32 bytes = copy_pages(scratch->stack, regs->sp, sample_bytes, SAMPLE_STACK_MAX, &flags);
   fixed->user_bytes = bytes;
   u32 python = append_python(scratch->stack, &fixed->user_bytes, SAMPLE_STACK_ROOM,
                              &scratch->python, &flags);

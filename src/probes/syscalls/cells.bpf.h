@@ -91,6 +91,8 @@ static __noinline u32 take_cell(struct task_struct* task, struct thread_state* s
   return index + 1;
 }
 
+static const u32 no_cells[SYSCALL_TABLE_SIZE]; /* BPF lacks memset */
+
 static __always_inline struct cell_table* owner_table(struct task_struct* task,
                                                       struct thread_state* state) {
   if (cells_by_thread)
@@ -126,10 +128,7 @@ static __always_inline struct syscall_cell* find_cell(struct task_struct* task,
     }
     if (table->epoch != epoch ||
         (cells_by_thread && table->label_generation != state->label_generation)) {
-      for (u32 i = 0; i < SYSCALL_TABLE_SIZE; i++) {
-        table->cell[i] = 0;
-        barrier_var(i); /* else clang makes it a memset, which BPF lacks */
-      }
+      bpf_probe_read_kernel(table->cell, sizeof(table->cell), no_cells);
       table->epoch = epoch;
       table->label_generation = state->label_generation;
     }

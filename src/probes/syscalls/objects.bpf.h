@@ -68,39 +68,56 @@ static __always_inline struct mount* mount_of(struct vfsmount* at) {
   return (struct mount*)((void*)at - bpf_core_field_offset(struct mount, mnt));
 }
 
+/* A place on the way from a file to the root of its process. */
+struct path_place {
+  struct dentry* dentry;
+  struct mount* mount;
+  struct dentry* root;
+  struct mount* root_mount;
+};
+
+enum path_step { PATH_GOES_ON, PATH_ENDS, PATH_IS_WHOLE };
+
+/* Adds the name at `at` to the path, and goes one directory or mount up. Not static: the verifier
+ * checks a step once, not each step. */
+__noinline int add_to_path(struct call_object* object, struct path_place* at) {
+  if (!object || !at) return PATH_ENDS;
+  struct dentry* dentry = at->dentry;
+  struct mount* mount = at->mount;
+  if (dentry == at->root && mount == at->root_mount) return PATH_IS_WHOLE;
+  struct dentry* parent = BPF_CORE_READ(dentry, d_parent);
+  if (dentry == BPF_CORE_READ(mount, mnt.mnt_root) || parent == dentry) {
+    struct mount* below = BPF_CORE_READ(mount, mnt_parent);
+    if (below == mount) return PATH_IS_WHOLE; /* of another namespace, or none */
+    at->dentry = BPF_CORE_READ(mount, mnt_mountpoint);
+    at->mount = below;
+    return PATH_GOES_ON;
+  }
+  u64 used = object->path_size;
+  barrier_var(used); /* the value compared is the value used */
+  if (used > CALL_OBJECT_PATH - CALL_OBJECT_PART) return PATH_ENDS;
+  long size = bpf_probe_read_kernel_str(object->path + used, CALL_OBJECT_PART,
+                                        BPF_CORE_READ(dentry, d_name.name));
+  if (size <= 0) return PATH_ENDS;
+  object->path_size = used + size;
+  at->dentry = parent;
+  return PATH_GOES_ON;
+}
+
 /* Walks from the file up to the root of its process, across mounts. */
 static __noinline int copy_path(struct call_object* object, struct task_struct* task,
                                 struct file* file) {
   if (!object || !task || !file) return 0;
   struct dentry* dentry = BPF_CORE_READ(file, f_path.dentry);
-  struct mount* mount = mount_of(BPF_CORE_READ(file, f_path.mnt));
-  struct dentry* root = BPF_CORE_READ(task, fs, root.dentry);
-  struct mount* root_mount = mount_of(BPF_CORE_READ(task, fs, root.mnt));
-  bool is_whole = false;
+  struct path_place at = {.dentry = dentry,
+                          .mount = mount_of(BPF_CORE_READ(file, f_path.mnt)),
+                          .root = BPF_CORE_READ(task, fs, root.dentry),
+                          .root_mount = mount_of(BPF_CORE_READ(task, fs, root.mnt))};
   if (BPF_CORE_READ(dentry, d_parent) != dentry && !BPF_CORE_READ(dentry, d_hash.pprev))
     object->flags |= OBJECT_DELETED;
-  for (u32 i = 0; i < PATH_STEPS_MAX; i++) {
-    is_whole = dentry == root && mount == root_mount;
-    if (is_whole) break;
-    struct dentry* parent = BPF_CORE_READ(dentry, d_parent);
-    if (dentry == BPF_CORE_READ(mount, mnt.mnt_root) || parent == dentry) {
-      struct mount* below = BPF_CORE_READ(mount, mnt_parent);
-      is_whole = below == mount; /* of another namespace, or none */
-      if (is_whole) break;
-      dentry = BPF_CORE_READ(mount, mnt_mountpoint);
-      mount = below;
-      continue;
-    }
-    u64 at = object->path_size;
-    barrier_var(at); /* the value compared is the value used */
-    if (at > CALL_OBJECT_PATH - CALL_OBJECT_PART) break;
-    long size = bpf_probe_read_kernel_str(object->path + at, CALL_OBJECT_PART,
-                                          BPF_CORE_READ(dentry, d_name.name));
-    if (size <= 0) break;
-    object->path_size = at + size;
-    dentry = parent;
-  }
-  if (!is_whole) object->flags |= OBJECT_PATH_CUT;
+  int step = PATH_GOES_ON;
+  for (u32 i = 0; i < PATH_STEPS_MAX && step == PATH_GOES_ON; i++) step = add_to_path(object, &at);
+  if (step != PATH_IS_WHOLE) object->flags |= OBJECT_PATH_CUT;
   return 0;
 }
 
