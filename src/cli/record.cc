@@ -154,6 +154,7 @@ StallOptions RecordCommand::choose_spans(MeasureRequest& request, const EventCho
   for (const std::string& pair : pairs)
     if (!options.thresholds.general && !options.thresholds.by_pair.contains(pair))
       request.thresholds.push_back(pair + "=1ns");
+  options.spans.optional |= events.of_groups;
   options.thresholds = parse_thresholds(request.thresholds, pairs);
   options.thresholds.check(options.spans.kinds, pairs);
   options.thresholds.check_times();

@@ -1,5 +1,6 @@
 // The meaning of `--span` and `-T` of `overdue stalls`.
 #include "live/span_choice.h"
+#include "live/event_choice.h"
 
 #include <gtest/gtest.h>
 
@@ -65,11 +66,25 @@ TEST(SpanChoice, Kinds) {
   EXPECT_EQ(parse_spans({}).kinds, std::vector{SPAN_SYSCALL});
   EXPECT_EQ(parse_spans({"irq,block", "irq"}).kinds, (std::vector{SPAN_BLOCK, SPAN_IRQ}));
   const SpanChoice all = parse_spans({"all"});
-  EXPECT_TRUE(all.all);
+  EXPECT_TRUE(all.is_optional(SPAN_IRQ));
+  EXPECT_FALSE(parse_spans({"irq"}).is_optional(SPAN_IRQ))
+      << "who names a kind gets it or an error";
+  EXPECT_FALSE(parse_spans({"irq,all"}).is_optional(SPAN_IRQ));
+  EXPECT_FALSE(parse_spans({"all,irq"}).is_optional(SPAN_IRQ));
   EXPECT_EQ(all.kinds.size(), span_kinds().size() - 1) << "all but the user's own";
   EXPECT_FALSE(all.has(SPAN_PAIR));
   for (const char* wrong : {"", ",", "bogus", "irq,bogus", "pair", "none"})
     EXPECT_EQ(status_of([&] { parse_spans({wrong}); }), 2) << wrong;
+}
+
+TEST(EventChoice, MayLeaveOutWhatOnlyAGroupBrings) {
+  EXPECT_EQ(parse_events({"net"}).of_groups,
+            kinds_of({SPAN_TCP_CONNECT, SPAN_TCP_ANSWER, SPAN_UNIX_ANSWER}));
+  EXPECT_EQ(parse_events({"unix_answer,net"}).of_groups,
+            kinds_of({SPAN_TCP_CONNECT, SPAN_TCP_ANSWER}));
+  EXPECT_EQ(parse_events({"net", "unix_answer"}).of_groups,
+            kinds_of({SPAN_TCP_CONNECT, SPAN_TCP_ANSWER}));
+  EXPECT_EQ(parse_events({"unix_answer"}).of_groups, 0U);
 }
 
 TEST(SpanChoice, OnesOfTheUser) {

@@ -112,7 +112,7 @@ StallOptions SpansCommand::options() const {
   StallOptions options;
   options.purpose = "measure spans";
   options.spans = parse_spans(spans());
-  if (options.spans.all) std::erase(options.spans.kinds, SPAN_SYSCALL);
+  if (options.spans.is_optional(SPAN_SYSCALL)) std::erase(options.spans.kinds, SPAN_SYSCALL);
   if (options.spans.has(SPAN_SYSCALL))
     throw Error("system calls have a command of their own").hint("overdue syscalls").exit_status(2);
   options.thresholds = parse_thresholds({"1ns"});  // every span

@@ -52,16 +52,23 @@ Error no_event(std::string_view word) {
   return no_such_span("--events", "event", word, names);
 }
 
-void add_event(std::string_view word, EventChoice& events) {
+/// `named`: the kinds that are named one by one.
+void add_event(std::string_view word, EventChoice& events, SpanKinds& named) {
   if (word == every_call) {
     events.calls = true;
-  } else if (word == "all" || span_called(word)) {
+  } else if (word == "all") {
     events.spans.emplace_back(word);
+  } else if (const auto one = span_called(word)) {
+    events.spans.emplace_back(word);
+    named |= kinds_of({*one});
   } else {
     const std::vector<Group> all = groups();
     const auto group = std::ranges::find(all, word, &Group::name);
     if (group == all.end()) throw no_event(word);
-    for (const span_kind kind : group->kinds) events.spans.emplace_back(span_name(kind));
+    for (const span_kind kind : group->kinds) {
+      events.spans.emplace_back(span_name(kind));
+      events.of_groups |= kinds_of({kind});
+    }
   }
 }
 
@@ -69,12 +76,14 @@ void add_event(std::string_view word, EventChoice& events) {
 
 EventChoice parse_events(const std::vector<std::string>& values) {
   EventChoice events;
+  SpanKinds named = 0;
   for (const std::string& value : values) {
     if (value.find('=') != value.npos)  // a user span has commas of its own
       events.spans.push_back(value);
     else
-      for (const std::string_view word : split(value, ',')) add_event(word, events);
+      for (const std::string_view word : split(value, ',')) add_event(word, events, named);
   }
+  events.of_groups &= ~named;
   if (values.empty()) events.calls = true;
   if (!events.calls && events.spans.empty()) throw no_event("");
   return events;

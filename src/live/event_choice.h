@@ -3,12 +3,15 @@
 #include <string>
 #include <vector>
 
+#include "kernel/span_probe.h"
+
 namespace overdue {
 
 /// What `--events` chooses.
 struct EventChoice {
   bool calls = false;              ///< every system call
   std::vector<std::string> spans;  ///< values of `--span`
+  SpanKinds of_groups = 0;         ///< kinds that only a group brought
 };
 
 /// Parses the values of `--events`: `syscalls`, kinds of span, groups of kinds, or one user span.

@@ -50,12 +50,15 @@ void add_name(SpanChoice& choice, std::string_view name) {
   names.emplace_back("all");
   if (!kind) throw no_such_span("--span", "kind of span", name, names);
   choice.kinds.push_back(*kind);
+  choice.optional &= ~kinds_of({*kind});
 }
 
 void add_all(SpanChoice& choice) {
-  choice.all = true;
-  for (const SpanKind* kind : span_kinds())
-    if (kind->number != SPAN_PAIR) choice.kinds.push_back(kind->number);
+  for (const SpanKind* kind : span_kinds()) {
+    if (kind->number == SPAN_PAIR || choice.has(kind->number)) continue;
+    choice.kinds.push_back(kind->number);
+    choice.optional |= kinds_of({kind->number});
+  }
 }
 
 }  // namespace

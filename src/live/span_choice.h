@@ -16,9 +16,10 @@ namespace overdue {
 struct SpanChoice {
   std::vector<span_kind> kinds;  ///< each once, in order; SPAN_PAIR if there are user spans
   std::vector<PairSpec> pairs;   ///< user spans
-  bool all = false;              ///< every built-in kind that the kernel allows
+  SpanKinds optional = 0;        ///< kinds of groups: left out where the kernel cannot measure them
 
   bool has(span_kind kind) const;
+  bool is_optional(span_kind kind) const { return (optional & kinds_of({kind})) != 0; }
   SpanKinds kind_set() const;
   std::vector<std::string> pair_names() const;
 };

@@ -38,7 +38,8 @@ Support StallProbeSet::support(const Kernel& kernel) const {
     Support support = kind == SPAN_PAIR ? pairs_probe.support(kernel) : span_support(kernel, kind);
     has_one = has_one || support.yes;
     if (support.yes) continue;
-    if (!options_.spans.all || kind == SPAN_SYSCALL || kind == SPAN_PAIR) return support;
+    if (!options_.spans.is_optional(kind) || kind == SPAN_SYSCALL || kind == SPAN_PAIR)
+      return support;
     if (!lacking) lacking = std::move(support);
   }
   if (!has_one && lacking) return *lacking;
@@ -54,7 +55,7 @@ void StallProbeSet::choose(const Kernel& kernel) {
     const Support support = span_support(kernel, kind);
     if (support.yes) return false;
     const std::string what = fmt::format("measure spans of the kind {}", span_name(kind));
-    if (!options_.spans.all) require_support(what, support);
+    if (!options_.spans.is_optional(kind)) require_support(what, support);
     left_out_.push_back(fmt::format("this kernel cannot {}: {}", what, support.missing));
     return true;
   });
