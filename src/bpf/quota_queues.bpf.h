@@ -17,10 +17,16 @@ static __always_inline struct cfs_rq* queue_of(struct task_group* group, u32 cpu
   return queue;
 }
 
+/* The programs below are kprobes: to detach a program of fentry, these kernels wait until each thread
+ * that runs in the kernel has left it (RCU tasks). Both functions have the group and the run queue
+ * as arguments. */
+
 /* The kernel visits the cgroups from the top down, beginning with the one that has used up its
  * quota. */
-SEC("?fentry/tg_throttle_down")
-int COUNTED_PROG(on_throttle, struct task_group* group, void* run_queue) {
+SEC("?kprobe/tg_throttle_down")
+int COUNTED_PROG(on_throttle) {
+  struct task_group* group = (struct task_group*)((struct pt_regs*)ctx)->di;
+  void* run_queue = (void*)((struct pt_regs*)ctx)->si;
   u32 cpu = BPF_CORE_READ((struct rq*)run_queue, cpu);
   struct cfs_rq* queue = queue_of(group, cpu);
   if (!queue || BPF_CORE_READ(queue, throttle_count)) return 0; /* throttled already */
@@ -35,8 +41,10 @@ int COUNTED_PROG(on_throttle, struct task_group* group, void* run_queue) {
   return 0;
 }
 
-SEC("?fentry/tg_unthrottle_up")
-int COUNTED_PROG(on_unthrottle, struct task_group* group, void* run_queue) {
+SEC("?kprobe/tg_unthrottle_up")
+int COUNTED_PROG(on_unthrottle) {
+  struct task_group* group = (struct task_group*)((struct pt_regs*)ctx)->di;
+  void* run_queue = (void*)((struct pt_regs*)ctx)->si;
   struct cfs_rq* queue = queue_of(group, BPF_CORE_READ((struct rq*)run_queue, cpu));
   if (!queue || BPF_CORE_READ(queue, throttle_count) != 1) return 0; /* another quota */
   struct throttled_queue* known = throttled_queue_of(queue);

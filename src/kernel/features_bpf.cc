@@ -233,7 +233,7 @@ Support Kernel::throttles() const {
     if (marks_throttled()) return {};
     for (const char* function : {"tg_throttle_down", "tg_unthrottle_up"})
       if (Support support = btf_function(function); !support.yes) return support;
-    return fentry();
+    return kprobe();
   });
 }
 

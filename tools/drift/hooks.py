@@ -55,6 +55,8 @@ def find(types, section):
     if kind in ("fentry", "fexit"):
         found = types.find(name, btf.FUNC)
         return Hook(name, bool(found), [of for _, of in types.parameters(types.target(found[0]))] if found else None)
+    if kind == "kprobe":
+        return Hook(name, bool(types.find(name, btf.FUNC)))
     if kind == "iter":
         return Hook(name, bool(types.find(f"bpf_iter_{name}", btf.FUNC)))
     return Hook(name, True)
