@@ -3,6 +3,14 @@
 find_package(GTest REQUIRED)
 set(OVERDUE_TEST_OPTIONS "" CACHE STRING "Compile options of tests alone")
 
+# Links in a quarter of the time. Programs that users get are linked by the compiler's own linker.
+find_program(TEST_LINKER ld.lld)
+function(link_quickly name)
+  if(TEST_LINKER)
+    target_link_options(${name} PRIVATE -fuse-ld=lld)
+  endif()
+endfunction()
+
 # Kernel tests run one at a time, because they share one kernel. Other tests run beside them, except
 # those of which three may run at once, because they measure no time: each takes a third of the
 # kernel. The longest queue begins first.
@@ -31,6 +39,7 @@ function(overdue_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} external_fmt GTest::gtest GTest::gmock GTest::gtest_main)
   overdue_warnings(${name})
+  link_quickly(${name})
   target_compile_options(${name} PRIVATE ${OVERDUE_TEST_OPTIONS})
   use_shared_headers(${name} test_headers)
   add_test(NAME ${name} COMMAND ${name})
