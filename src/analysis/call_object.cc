@@ -100,6 +100,8 @@ CallObject call_object_of(const call_object& raw) {
   if (raw.flags & OBJECT_HAS_WRITTEN) {
     object.written_ns = raw.written_ns;
     object.received_ns = raw.received_ns;
+    object.resends = raw.resends;
+    object.resent_ns = raw.resent_ns;
   }
   return object;
 }

@@ -49,6 +49,12 @@ TEST(CallObject, HasTheEndsOfItsSocket) {
   EXPECT_EQ(object.remote, "127.0.0.1:80");
   EXPECT_EQ(object.side, "client");
   EXPECT_EQ(object.written_ns, 5u);
+  EXPECT_FALSE(object.was_resent_in(100));
+  raw.resends = 2;
+  raw.resent_ns = 50;
+  EXPECT_EQ(call_object_of(raw).resends, 2u);
+  EXPECT_TRUE(call_object_of(raw).was_resent_in(100));
+  EXPECT_FALSE(call_object_of(raw).was_resent_in(101)) << "less than half";
   raw.flags = OBJECT_IS_LISTENER | OBJECT_IS_SERVER;
   raw.remote_port = 0;
   EXPECT_EQ(call_object_of(raw).text, "tcp 127.0.0.1:4711");

@@ -33,6 +33,7 @@ struct call_object {
   // TCP: time since data was sent last, and since data came last, in steps of the tick
   u64 written_ns;
   u64 received_ns;
+  u64 resent_ns;  // from the first time that this data was sent to the last time
   u32 fd;
   u16 family;       // AF_…
   u16 socket_type;  // SOCK_…
@@ -43,11 +44,12 @@ struct call_object {
   u8 object;      // enum object_kind
   u8 flags;       // enum object_flags
   u8 argument;    // index of the argument, and CALL_OBJECT_IN_POLL
-  u8 reserved[5];
+  u8 resends;     // how often that data was sent again, for lack of an acknowledgement
+  u8 reserved[4];
   u8 local[16];  // IPv4: the first four bytes
   u8 remote[16];
   // File: the parts of its path as its process sees them, innermost first, each NUL-terminated.
   // Unix socket: the name of its listener; a leading NUL: an abstract one.
   char path[CALL_OBJECT_PATH];
 };
-WIRE_SIZE(struct call_object, 48 + 24 + 4 + 12 + 8 + 32 + CALL_OBJECT_PATH);
+WIRE_SIZE(struct call_object, 48 + 32 + 4 + 12 + 8 + 32 + CALL_OBJECT_PATH);

@@ -88,8 +88,9 @@ struct inet_connection_sock {
 };
 
 struct tcp_sock {
-  u32 lsndtime;  /* last data sent, in jiffies */
-  u32 write_seq; /* sequence number behind all that the program has written */
+  u32 lsndtime;        /* last data sent, in jiffies */
+  u32 write_seq;       /* sequence number behind all that the program has written */
+  u64 first_tx_mstamp; /* when the data on its way was sent first, in us of CLOCK_MONOTONIC */
 };
 
 struct sockaddr_un {

@@ -17,9 +17,9 @@ static __always_inline struct cfs_rq* queue_of(struct task_group* group, u32 cpu
   return queue;
 }
 
-/* The programs below are kprobes: to detach a program of fentry, these kernels wait until each thread
- * that runs in the kernel has left it (RCU tasks). Both functions have the group and the run queue
- * as arguments. */
+/* The programs below are kprobes: to detach a program of fentry, these kernels wait until each
+ * thread that runs in the kernel has left it (RCU tasks). Both functions have the group and the run
+ * queue as arguments. */
 
 /* The kernel visits the cgroups from the top down, beginning with the one that has used up its
  * quota. */

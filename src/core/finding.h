@@ -189,6 +189,12 @@ struct CallObject {
   std::string_view side{};
   std::optional<std::uint64_t> written_ns{};   ///< time from the last data sent to the call's end
   std::optional<std::uint64_t> received_ns{};  ///< the same from the last data received
+  /// How often the last data was sent again, because the peer's kernel did not acknowledge it.
+  std::uint32_t resends = 0;
+  std::uint64_t resent_ns = 0;  ///< from the first time that it was sent to the last time
+
+  /// Whether most of a wait of `ns` is the time in which TCP had no acknowledgement.
+  bool was_resent_in(std::uint64_t ns) const { return resends > 0 && 2 * resent_ns >= ns; }
 };
 
 /// Findings that are not shown, since others with the same cause are.

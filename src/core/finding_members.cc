@@ -150,6 +150,10 @@ void describe(Members& member, const CallObject& object) {
   member("written_ns", object.written_ns,
          {.help = "TCP: time from the last data sent to the call's end, in steps of the tick"});
   member("received_ns", object.received_ns, {.help = "the same from the last data received"});
+  member("resends", if_any(object.resends),
+         {.help = "how often TCP sent the last data again, for lack of an acknowledgement"});
+  member("resent_ns", if_any(object.resent_ns),
+         {.help = "from the first time that this data was sent to the last time"});
 }
 
 void describe(Members& member, const CpuPlace& place) {

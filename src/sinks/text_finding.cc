@@ -126,6 +126,10 @@ void Writer::present() {
   const Finding& f = finding_;
   if (f.handler)
     line(fmt::format("{} in the handler of {}", duration_text(f.handler->ns), f.handler->signal));
+  if (f.object && f.object->resends > 0)
+    line(fmt::format("sent again {} within {}: {} did not acknowledge",
+                     f.object->resends == 1 ? "once" : fmt::format("{} times", f.object->resends),
+                     duration_text(f.object->resent_ns), printable(f.object->remote)));
   if (f.hang > 0) line(fmt::format("reported as #{} while it was open", f.hang));
   if (f.type != "hang" || f.state.empty()) return;
   if (f.state == "running") return line("still runs, on the CPU");
@@ -214,6 +218,8 @@ void Writer::one_place(const WaitPlace& place) {
 /// `all_ns`: blocked time in all waits, recorded or not.
 void Writer::waits(std::uint64_t all_ns) {
   constexpr std::size_t most = 3;
+  // The other side had received nothing: what it did is no reason.
+  const bool was_resent = finding_.object && finding_.object->was_resent_in(finding_.latency_ns);
   std::uint64_t shown_ns = 0, rest = 0;
   for (std::size_t i = 0; i < finding_.places.size(); ++i) {
     const WaitPlace& place = finding_.places[i];
@@ -224,7 +230,7 @@ void Writer::waits(std::uint64_t all_ns) {
     }
     shown_ns += place.blocked_ns;
     one_place(place);
-    if (i == 0 && place.blocked_ns >= finding_.latency_ns / 10) chain();
+    if (i == 0 && place.blocked_ns >= finding_.latency_ns / 10 && !was_resent) chain();
   }
   if (all_ns <= shown_ns || all_ns - shown_ns < finding_.latency_ns / 100) return;
   part("blocked", all_ns - shown_ns,

@@ -185,6 +185,20 @@ TEST_F(FindingText, HasNoChainOfAWaitThatHardlyMattered) {
               HasSubstr("run queue     2.31s  behind kworker/u4:1[71] 12.0ms, unknown 2.30s\n"));
 }
 
+TEST_F(FindingText, BlamesNoOtherSideThatHadReceivedNothing) {
+  Finding f = late_open();
+  f.object = CallObject{.kind = "socket", .remote = "10.0.0.1:80", .side = "client"};
+  EXPECT_THAT(text_of(f), HasSubstr("held it up"));
+  EXPECT_THAT(text_of(f), Not(HasSubstr("sent again")));
+  f.object->resends = 2;
+  f.object->resent_ns = f.latency_ns / 4;
+  EXPECT_THAT(text_of(f), HasSubstr("held it up"));
+  f.object->resent_ns = 2'000'000'000;
+  EXPECT_THAT(text_of(f),
+              HasSubstr("sent again 2 times within 2.00s: 10.0.0.1:80 did not acknowledge\n"));
+  EXPECT_THAT(text_of(f), Not(HasSubstr("held it up")));
+}
+
 TEST_F(FindingText, ShowsThreePlacesAndWhatIsLeft) {
   Finding f = late_open();
   f.chain.clear();

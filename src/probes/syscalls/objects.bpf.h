@@ -5,6 +5,7 @@
 #pragma once
 
 #include "bpf/call_object.h"
+#include "bpf/resends.bpf.h"
 #include "bpf/tcp_side.bpf.h"
 #include "probes/syscalls/calls.bpf.h"
 
@@ -25,6 +26,7 @@
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
 #define SOCK_BINDPORT_LOCK 8 /* a program chose the port */
+#define TCP_SYN_SENT 2
 #define TCP_LISTEN 10
 
 /* By native call: index of the descriptor's argument, plus one, and perhaps CALL_OBJECT_IN_POLL;
@@ -150,6 +152,12 @@ static __always_inline void describe_internet(struct call_object* object, struct
   object->written_ns = (u64)(now - sent) * tick_ns;
   object->received_ns = (u64)(now - received) * tick_ns;
   object->flags |= OBJECT_HAS_WRITTEN;
+  u64 now_ns = bpf_ktime_get_ns();
+  const struct resends* again = resends_of(sock, now_ns - object->written_ns, tick_ns);
+  if (!again) return;
+  object->written_ns = ns_between(again->sent_ns, now_ns); /* not the last try */
+  object->resent_ns = ns_between(again->sent_ns, again->last_ns);
+  object->resends = again->count < 255 ? again->count : 255;
 }
 
 /* Of two connected sockets, the accepted one has the listener's name, and the other one mostly
@@ -224,4 +232,10 @@ static __always_inline bool describe_object(struct call_object* object, struct t
       copy_path(object, task, file);
   }
   return true;
+}
+
+SEC("?tp_btf/tcp_retransmit_skb")
+int UNPREEMPTED_PROG(on_resend, const struct sock* sock) {
+  if (BPF_CORE_READ(sock, __sk_common.skc_state) != TCP_SYN_SENT) note_resend(sock);
+  return 0;
 }

@@ -61,7 +61,7 @@ struct SyscallsProbe::Impl {
   Skeleton<syscalls_bpf> bpf{"syscalls"};
   SyscallsOptions options;
   Mapped cells;
-  Link raw_enter, raw_exit, thread_exit, fork, signals;
+  Link raw_enter, raw_exit, thread_exit, fork, signals, resends;
   std::vector<Link> call_exits;
   bpf_program *enter = nullptr, *exit = nullptr, *ending = nullptr;  ///< see call_hooks()
   bpf_program* hangs = nullptr;  ///< the iterator that reports hangs
@@ -118,6 +118,9 @@ void SyscallsProbe::Impl::configure() {
   bpf_program__set_autoload(bpf->progs.find_refusable, options.two_phase || options.discover_only);
   bpf_program__set_autoload(bpf->progs.on_fork, options.callers);
   bpf_program__set_autoload(bpf->progs.on_signal, options.stalls);
+  bpf_program__set_autoload(
+      bpf->progs.on_resend,
+      options.stalls && TracepointTypes().arguments("tcp_retransmit_skb").has_value());
   if (!options.hangs) return;
   use_real_time_limit(rodata);
   rodata.hang_stack_bytes = std::min<u32>(rodata.user_stack_bytes, HANG_STACK_MAX);
@@ -142,7 +145,7 @@ void SyscallsProbe::Impl::choose_maps() {
     size(maps.stall_scratch, possible_cpu_count());
   else
     leave_out({maps.ledger_slots, maps.ledgers, maps.ledgers_hashed, maps.cpu_ledgers,
-               maps.place_tables, maps.stall_scratch, maps.call_handlers,
+               maps.place_tables, maps.resends, maps.stall_scratch, maps.call_handlers,
                maps.call_handlers_hashed});
   if (options.callers || (options.by_thread && hashed_threads() > 1)) {
     // A small LRU hash forgets entries while it has room.
@@ -180,6 +183,7 @@ void SyscallsProbe::Impl::attach_all() {
   thread_exit = attach(ending);
   if (options.callers) fork = attach(bpf->progs.on_fork);
   if (options.stalls) signals = attach(bpf->progs.on_signal);
+  if (bpf_program__autoload(bpf->progs.on_resend)) resends = attach(bpf->progs.on_resend);
 }
 
 SyscallsProbe::SyscallsProbe(const SyscallsOptions& options, const SharedMaps& shared)
@@ -222,6 +226,7 @@ void SyscallsProbe::Impl::detach_all() {
   call_exits.clear();
   fork.reset();
   signals.reset();
+  resends.reset();
   thread_exit.reset();
   raw_exit.reset();
   raw_enter.reset();

@@ -77,9 +77,18 @@ WaitPurpose for_client() {
 }
 
 void describe_answer(const span_record& span, Finding& finding) {
-  finding.arguments = {"from " + connect_ends(span).local};
+  const ConnectEnds ends = connect_ends(span);
+  finding.arguments = {"from " + ends.local};
   if (span.flags & SPAN_FOR_CLIENT) finding.purpose = for_client();
   finding.title = "answer of " + finding.name;
+  if (ends.resends == 0) return;
+  finding.object = CallObject{.kind = "socket",
+                              .text = fmt::format("tcp {}->{}", ends.local, ends.remote),
+                              .local = ends.local,
+                              .remote = ends.remote,
+                              .side = "client",
+                              .resends = ends.resends,
+                              .resent_ns = ends.resent_ns};
 }
 
 void describe_unix_answer(const span_record& span, Finding& finding) {
@@ -97,6 +106,7 @@ void visit(const span_record& span, FieldVisitor& visitor) {
   if (span.flags & SPAN_FOR_CLIENT) visitor.number("for_client", 1, Unit::none);
   if (ends.error != 0) visitor.number("errno", static_cast<u64>(ends.error), Unit::none);
   if (ends.syns > 1) visitor.number("syns", ends.syns, Unit::count);
+  if (ends.resends > 0) visitor.number("resends", ends.resends, Unit::count);
   if (ends.is_queue_full()) {
     visitor.number("queue", ends.queue, Unit::count);
     visitor.number("queue_limit", ends.queue_limit, Unit::count);
@@ -141,7 +151,14 @@ ConnectEnds connect_ends(const span_record& span) {
   const auto local_port = static_cast<std::uint16_t>(span.detail >> 16);
   const auto family = static_cast<std::uint16_t>(span.detail >> 32);
   ConnectEnds ends;
-  ends.error = static_cast<int>(span.detail >> 48);
+  const auto outcome = static_cast<unsigned>(span.detail >> 48);
+  if (span.span == SPAN_TCP_ANSWER) {
+    ends.resends = outcome & 255;
+    ends.resent_ns =
+        static_cast<std::uint64_t>(static_cast<double>(span.latency_ns) * (outcome >> 8) / 255);
+  } else {
+    ends.error = static_cast<int>(outcome);
+  }
   if (family == AF_INET6) {
     ends.remote = fmt::format("{}:{}", ipv6({span.text, sizeof span.text}), remote_port);
     ends.local = fmt::format(":{}", local_port);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr SpanHook hooks[] = {
     {"inet_sock_set_state", kinds_of({SPAN_TCP_CONNECT})},
-    {"tcp_retransmit_skb", kinds_of({SPAN_TCP_CONNECT})},
+    {"tcp_retransmit_skb", kinds_of({SPAN_TCP_CONNECT, SPAN_TCP_ANSWER})},
     {"tcp_rcv_space_adjust", kinds_of({SPAN_TCP_ANSWER, SPAN_UNIX_ANSWER})},
     {"sock_send_length", kinds_of({SPAN_UNIX_ANSWER})},
     {"sock_recv_length", kinds_of({SPAN_UNIX_ANSWER})},

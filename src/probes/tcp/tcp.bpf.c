@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // How long a TCP connection takes to be made, or to fail: from SYN sent to established, or closed;
 // and an answer over a connection, also over a unix socket.
+#include "bpf/resends.bpf.h"
 #include "bpf/span.bpf.h"
 #include "bpf/unpreempted.bpf.h"
 #include "probes/tcp/answers.bpf.h"
@@ -32,7 +33,7 @@ static __always_inline u8 hex_value(char digit) {
   return (digit & 15) + (digit >> 6) * 9;
 }
 
-/* For the layout see core/span_schema.h. */
+/* For the layout see probes/tcp/kinds.h. */
 static __always_inline u64 addresses_of(const struct sock* sock) {
   if (sock->__sk_common.skc_family == AF_INET6) return 0;
   return (u64)__builtin_bswap32(sock->__sk_common.skc_rcv_saddr) << 32 |
@@ -125,10 +126,14 @@ int UNPREEMPTED_PROG(on_set_state, const struct sock* sock, int from, int to) {
   return 0;
 }
 
-/* Of SYNs: the connection has not been made. */
+/* A SYN is sent again: the connection has not been made. Or data. */
 SEC("?tp_btf/tcp_retransmit_skb")
 int UNPREEMPTED_PROG(on_retransmit, const struct sock* sock) {
-  if (sock->__sk_common.skc_state != TCP_SYN_SENT || !threshold_of(SPAN_TCP_CONNECT)) return 0;
+  if (sock->__sk_common.skc_state != TCP_SYN_SENT) {
+    if (threshold_of(SPAN_TCP_ANSWER)) note_resend(sock);
+    return 0;
+  }
+  if (!threshold_of(SPAN_TCP_CONNECT)) return 0;
   u64 key = (u64)sock;
   struct named_span* span = bpf_map_lookup_elem(&connecting, &key);
   if (!span) return 0;
@@ -139,6 +144,13 @@ int UNPREEMPTED_PROG(on_retransmit, const struct sock* sock) {
 
 const volatile u64 tick_ns; /* length of a jiffy; 0: unknown */
 
+/* For the layout see probes/tcp/kinds.h. */
+static __always_inline u64 resends_in_detail(const struct resends* of, u64 latency_ns) {
+  u64 tries_ns = ns_between(of->sent_ns, of->last_ns);
+  u64 part = tries_ns < latency_ns ? tries_ns * 255 / latency_ns : 255;
+  return (of->count < 255 ? of->count : 255) << 48 | part << 56;
+}
+
 /* The kernel's notes of the last data sent and received have steps of a tick. */
 static __always_inline void end_question(const struct sock* sock, u64 threshold_ns) {
   u32 sent = BPF_CORE_READ((const struct tcp_sock*)sock, lsndtime);
@@ -146,18 +158,24 @@ static __always_inline void end_question(const struct sock* sock, u64 threshold_
   if (!sent || (s32)(received - sent) < 0 || !is_first_answer(sock)) return;
   struct ended_span span = {.kind = SPAN_TCP_ANSWER, .now_ns = bpf_ktime_get_ns()};
   u64 sent_ns = span.now_ns - (u64)((u32)bpf_jiffies64() - sent) * tick_ns;
+  span.latency_ns = (u64)(received - sent) * tick_ns;
+  const struct resends* again = resends_of(sock, sent_ns, tick_ns);
+  if (again) { /* the note is of the last try */
+    span.latency_ns += ns_between(again->sent_ns, sent_ns);
+    span.detail = resends_in_detail(again, span.latency_ns);
+    sent_ns = again->sent_ns;
+  }
   if (sent_ns + tick_ns < control.since_ns[SPAN_TCP_ANSWER]) { /* surely from before */
     count(COUNTER_CUT, 1);
     return;
   }
-  span.latency_ns = (u64)(received - sent) * tick_ns;
   count(COUNTER_SPANS, 1);
   if (span.latency_ns < threshold_ns) return;
   u64 ids = bpf_get_current_pid_tgid();
   span.begin_pid = ids >> 32;
   span.begin_tid = ids;
   span.subject = addresses_of(sock);
-  span.detail = ports_of(sock);
+  span.detail |= ports_of(sock);
   if (sock->__sk_common.skc_family == AF_INET6) write_address(span.text, sock);
   if (has_waiting_client(sent_ns + tick_ns)) span.flags = SPAN_FOR_CLIENT;
   emit_span(&span);

@@ -187,6 +187,7 @@ bool is_for_answer(const ProcessSocket& socket, const Finding& wait,
 
 bool Answers::decide(const Finding& finding) {
   if (is_answer(finding)) return true;
+  if (was_resent(finding)) return false;
   // A client that has asked for work, and gets it when there is some.
   if (finding.purpose.by == clients_socket)
     return is_of_unix_client(finding) || is_other_side_idle(finding);
@@ -197,7 +198,7 @@ bool Answers::decide(const Finding& finding) {
 
 bool Answers::is_for_news(const Finding& finding) {
   return finding.purpose.by == clients_socket && !is_of_unix_client(finding) &&
-         is_other_side_idle(finding);
+         !was_resent(finding) && is_other_side_idle(finding);
 }
 
 void Answers::note_peer(const Finding& finding) {
@@ -289,7 +290,7 @@ Answers Answers::next() const {
 
 bool Answers::is_late(const Finding& answer) const {
   if (is_of_noted_peer(answer)) return false;
-  return answer.purpose.of == "answer" || is_other_side_busy(answer);
+  return answer.purpose.of == "answer" || was_resent(answer) || is_other_side_busy(answer);
 }
 
 std::vector<Finding> Answers::late(const LatencyTable& calls,

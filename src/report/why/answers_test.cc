@@ -223,6 +223,30 @@ TEST(Answers, OverAUnixSocketAreAsThoseOverTcp) {
   }
 }
 
+TEST(Answers, AreLateIfTheQuestionHadToBeSentAgain) {
+  Finding answer = answer_at(some_time);
+  EXPECT_EQ(late(answer, {}, {}), 0u) << "it may have been held back";
+  answer.object = CallObject{.kind = "socket", .remote = "10.0.0.1:80", .resends = 1};
+  answer.object->resent_ns = answer.latency_ns / 4;
+  EXPECT_EQ(late(answer, {}, {}), 0u);
+  answer.object->resent_ns = answer.latency_ns / 2;
+  EXPECT_EQ(late(answer, {}, {}), 1u);
+}
+
+TEST(Answers, AreNoNewsIfTheQuestionHadToBeSentAgain) {
+  Finding wait = receives();
+  wait.purpose = {"answer", "a client's socket", 0};
+  wait.object = CallObject{.kind = "socket", .remote = "10.0.0.1:80", .side = "client"};
+  wait.chain = {other_side("waited", "do_epoll_wait")};
+  EXPECT_TRUE(Answers::decide(wait));
+  EXPECT_TRUE(Answers::is_for_news(wait));
+  wait.object->resends = 1;
+  wait.object->resent_ns = wait.latency_ns;
+  EXPECT_FALSE(Answers::decide(wait))
+      << "the other side had nothing to do, for lack of the question";
+  EXPECT_FALSE(Answers::is_for_news(wait));
+}
+
 TEST(Answers, WaitedForInACallAreNoCausesOfTheirOwn) {
   Finding wait = receives();
   wait.object = CallObject{.kind = "socket", .remote = "10.0.0.1:80", .side = "client"};

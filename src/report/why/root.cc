@@ -323,6 +323,16 @@ Root root_in_chain(const Finding& finding) {
   return root;
 }
 
+/// Whatever ended the wait, and whatever the other end did meanwhile: nothing had reached it.
+Root root_of_resends(const Finding& finding) {
+  const CallObject& object = *finding.object;
+  return {.key = "resent|" + object.remote,
+          .operation = fmt::format("network: {} did not acknowledge, data was sent again: {}",
+                                   printable(object.remote), operation_of(finding)),
+          .by = "network",
+          .explained_ns = std::min(object.resent_ns, finding.latency_ns)};
+}
+
 /// A thread whose cgroup has all the memory that it may have waits for its own limit, whatever ends
 /// the wait.
 void blame_limit(const Finding& finding, Root& root) {
@@ -345,17 +355,21 @@ bool is_answer(const Finding& finding) {
   return is_answer_span(finding.span);
 }
 
+bool was_resent(const Finding& finding) {
+  return finding.object && finding.object->was_resent_in(finding.late_ns());
+}
+
 std::string cause_text(const Root& root, const std::string& name) {
   if (!root.thread) return root.operation;
   return fmt::format("{} behind {}, which {}", root.operation, name, root.activity);
 }
 
 Root root_of(const Finding& finding) {
-  Root root = root_in_chain(finding);
+  Root root = was_resent(finding) ? root_of_resends(finding) : root_in_chain(finding);
   const Wait* wait = finding.longest_wait();
   if (wait && known_kernel_wait(*wait) == cgroup_reclaim) blame_limit(finding, root);
   // What the other end did is known of some answers only.
-  if (is_answer(finding)) root.key = "answer|" + finding.name;
+  if (is_answer(finding) && !was_resent(finding)) root.key = "answer|" + finding.name;
   if (holds_up_event_loop(finding)) {
     root.operation = "the event loop waits for " + root.operation;
     root.key += "|loop";

@@ -40,6 +40,8 @@ Root root_of(const Finding& finding);
 /// an answer alone.
 bool is_answer_span(std::string_view span);
 bool is_answer(const Finding& finding);
+/// Whether the thread waited because TCP sent its data again and again.
+bool was_resent(const Finding& finding);
 
 /// Whether the thread of an open call is stopped, traced or frozen.
 bool is_stopped_at_present(const Finding& finding);

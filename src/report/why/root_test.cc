@@ -153,6 +153,23 @@ TEST(RootOf, TheSenderOfASignalIsNotWhatACallWaitsFor) {
   EXPECT_TRUE(root_of(read).thread);
 }
 
+TEST(RootOf, AQuestionThatWasSentAgainIsTheNetworkWhateverTheOtherSideDid) {
+  Finding read = call_on("read", "/data", kernel_stack_of({"wait_woken", "sk_wait_data"}));
+  read.object = CallObject{.kind = "socket", .remote = "10.0.0.1:80", .side = "client"};
+  read.chain = {waiter("server", "ep_poll")};
+  EXPECT_TRUE(root_of(read).thread);
+  read.object->resends = 2;
+  read.object->resent_ns = read.latency_ns / 2 - 1;
+  EXPECT_TRUE(root_of(read).thread) << "most of the wait came later";
+  read.object->resent_ns = read.latency_ns / 2 + 1;
+  const Root root = root_of(read);
+  EXPECT_FALSE(root.thread);
+  EXPECT_EQ(root.by, "network");
+  EXPECT_EQ(root.explained_ns, read.object->resent_ns);
+  EXPECT_TRUE(root.operation.starts_with("network: 10.0.0.1:80 did not acknowledge"))
+      << root.operation;
+}
+
 TEST(RootOf, AThreadThatIsStillStoppedHasItsTracer) {
   Finding open = call_on("read", "/data", kernel_stack_of({"ptrace_stop"}));
   open.type = "hang";
