@@ -324,8 +324,7 @@ Root root_in_chain(const Finding& finding) {
 }
 
 /// Whatever ended the wait, and whatever the other end did meanwhile: nothing had reached it.
-Root root_of_resends(const Finding& finding) {
-  const CallObject& object = *finding.object;
+Root root_of_resends(const Finding& finding, const CallObject& object) {
   return {.key = "resent|" + object.remote,
           .operation = fmt::format("network: {} did not acknowledge, data was sent again: {}",
                                    printable(object.remote), operation_of(finding)),
@@ -365,7 +364,8 @@ std::string cause_text(const Root& root, const std::string& name) {
 }
 
 Root root_of(const Finding& finding) {
-  Root root = was_resent(finding) ? root_of_resends(finding) : root_in_chain(finding);
+  Root root = finding.object && was_resent(finding) ? root_of_resends(finding, *finding.object)
+                                                    : root_in_chain(finding);
   const Wait* wait = finding.longest_wait();
   if (wait && known_kernel_wait(*wait) == cgroup_reclaim) blame_limit(finding, root);
   // What the other end did is known of some answers only.
