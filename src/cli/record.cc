@@ -12,15 +12,20 @@
 #include "core/span_kinds.h"
 #include "live/event_choice.h"
 #include "live/event_finder.h"
+#include "live/joint_probe_set.h"
 #include "live/live_stacks.h"
 #include "live/naming_listener.h"
+#include "live/own_measurements.h"
 #include "live/stall_probe_set.h"
 #include "live/syscall_probe_set.h"
+#include "report/replay.h"
+#include "resolve/kernel_stacks.h"
 #include "sinks/text_format.h"
 #include "source/measure.h"
 #include "source/say.h"
 #include "source/trace_saver.h"
 #include "syscalls/classes.h"
+#include "target/cpu_list.h"
 
 namespace overdue {
 namespace {
@@ -71,14 +76,22 @@ class RecordCommand final : public Command {
 
  private:
   void check(const Invocation& invocation) const;
-  int record_calls(const MeasureRequest& request) const;
+  int record_calls(MeasureRequest& request, const EventChoice& events) const;
   int record_spans(MeasureRequest& request, const EventChoice& events) const;
+  /// The spans, and the threshold of each: without one, every span. Notes both in `request`.
   StallOptions choose_spans(MeasureRequest& request, const EventChoice& events) const;
-  /// `listener` writes the file, and hands all on to `receipt`.
+  /// Records what `probe_set` measures, unless it is null, and `own`. `listener` writes the file,
+  /// and hands all on to `receipt`.
   template <typename Listener>
-  int record(const MeasureRequest& request, ProbeSet& probe_set, Listener& listener,
-             const ReceiptKeeper& receipt) const {
-    const int status = measure(request, *kernel_.open(), probe_set, listener);
+  int record(MeasureRequest& request, ProbeSet* probe_set, const OwnMeasurements& own,
+             Listener& listener, const ReceiptKeeper& receipt) const {
+    std::vector<ProbeSet*> sets = own.probe_sets();
+    if (probe_set) sets.insert(sets.begin(), probe_set);
+    request.options.merge(own.options());
+    JointProbeSet joint(sets);
+    const int status =
+        measure(request, *kernel_.open(), sets.size() == 1 ? *sets.front() : joint, listener);
+    own.check_starved();
     if (!quiet_) receipt.print(file_, listener.bytes_written());
     return status;
   }
@@ -119,19 +132,32 @@ int RecordCommand::run(const Invocation& invocation) {
   request.verbose = verbose_;
   request.by_container = true;
   request.only = only_;
-  return events.spans.empty() && thresholds_.empty() ? record_calls(request)
+  return events.spans.empty() && thresholds_.empty() ? record_calls(request, events)
                                                      : record_spans(request, events);
 }
 
-int RecordCommand::record_calls(const MeasureRequest& request) const {
+/// The measurements of `events` that have commands of their own.
+OwnMeasurements own_of(const EventChoice& events, const TargetSelection& selection) {
+  return {events.own, selection.cpus.empty() ? online_cpus() : selection.cpus,
+          selection.kind == TargetKind::all};
+}
+
+int RecordCommand::record_calls(MeasureRequest& request, const EventChoice& events) const {
   SyscallsOptions options;
   options.aggregate = false;
   options.calls = true;
   if (!only_.empty()) options.only = parse_syscall_set(only_, {});
   SyscallProbeSet probe_set(options, {}, ring_bytes());
+  const OwnMeasurements own = own_of(events, request.selection);
   ReceiptKeeper receipt;
-  SavingListener saving(receipt, file_, nullptr, syscalls_probe.schemas);
-  return record(request, probe_set, saving, receipt);
+  if (events.own.empty()) {
+    SavingListener saving(receipt, file_, nullptr, syscalls_probe.schemas);
+    return record(request, &probe_set, own, saving, receipt);
+  }
+  if (!events.calls) request.options[only_own] = "1";
+  KernelStacks stacks;
+  SavingListener saving(receipt, file_, &stacks);
+  return record(request, events.calls ? &probe_set : nullptr, own, saving, receipt);
 }
 
 /// The spans, and the threshold of each: without one, every span. Notes both in `request`.
@@ -179,7 +205,7 @@ int RecordCommand::record_spans(MeasureRequest& request, const EventChoice& even
   StallProbeSet probe_set(std::move(options));
   ReceiptKeeper receipt;
   NamingListener naming(receipt, stacks, file_);
-  return record(request, probe_set, naming, receipt);
+  return record(request, &probe_set, own_of(events, request.selection), naming, receipt);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <set>
 
 #include <CLI/CLI.hpp>
@@ -15,6 +16,7 @@
 #include "core/probe.h"
 #include "core/recorded_stacks.h"
 #include "live/debuginfod.h"
+#include "live/own_measurements.h"
 #include "live/recorded_stalls.h"
 #include "live/span_choice.h"
 #include "report/output.h"
@@ -50,6 +52,10 @@ Error no_stalls() {
       .exit_status(2);
 }
 
+bool is_own_measurement(std::string_view name) {
+  return std::ranges::find(OwnMeasurements::names, name) != OwnMeasurements::names.end();
+}
+
 class ReportCommand final : public Command {
  public:
   std::string_view name() const override { return "report"; }
@@ -58,7 +64,8 @@ class ReportCommand final : public Command {
   void add_options(CLI::App& app) override {
     app.add_option("file", file_)->required();
     app.add_option("--view", shows_)
-        ->check(CLI::IsMember({"summary", "stalls", "spans", "hist", "trace"}));
+        ->check(CLI::IsMember({"summary", "stalls", "spans", "hist", "trace", "timerlat", "osnoise",
+                               "app_timers", "worst"}));
     app_ = &app;
     add_view_options(app, view_);
     app.add_option("-T,--threshold", thresholds_)->allow_extra_args(false)->take_all();
@@ -83,6 +90,10 @@ class ReportCommand final : public Command {
     TraceReader reader(std::move(file), schemas, file_);
     const std::string& command = reader.info().command;
     const RecordedReport kind = report_of(reader.info());
+    if (is_own_measurement(shows_)) {
+      show_part(reader);
+      return 0;
+    }
     if (kind == RecordedReport::calls) view_.check();
     if (kind == RecordedReport::profile) {
       show_profile(reader);
@@ -94,10 +105,14 @@ class ReportCommand final : public Command {
       refuse_options_of_calls(
           command, has_rows ? std::set<std::string_view>{"--by"} : std::set<std::string_view>{});
       if (shows_.empty()) shows_ = view_.histograms ? "hist" : "summary";
-      replay_report(reader, kind, shows_, word_of_by(), output_);
+      replay_report(reader, "", shows_, word_of_by(), output_);
       return 0;
     }
     if (shows_.empty()) shows_ = default_view(reader.info());
+    if (is_own_measurement(shows_)) {
+      show_part(reader);
+      return 0;
+    }
     if (shows_ == "hist" || shows_ == "trace")
       throw Error("a recording of `overdue {}` has no view '{}'", printable(command), shows_)
           .hint("--view summary, stalls, spans")
@@ -125,7 +140,21 @@ class ReportCommand final : public Command {
             .exit_status(2);
   }
 
+  /// What `record` measured beside other events, as the command of that measurement shows it.
+  void show_part(TraceReader& reader) {
+    if (!has_part(reader.info(), shows_))
+      throw Error("this recording has no {}", shows_)
+          .hint(fmt::format("overdue record --events {} -d 10s", shows_))
+          .exit_status(2);
+    refuse_options_of_calls("record", shows_ == "osnoise" ? std::set<std::string_view>{"--by"}
+                                                          : std::set<std::string_view>{});
+    replay_report(reader, shows_, view_.histograms ? "hist" : "summary", word_of_by(), output_);
+  }
+
   std::string default_view(const SessionInfo& info) const {
+    if (!has_every_call(info) && !has_stalls(info))
+      for (const std::string_view name : OwnMeasurements::names)
+        if (has_part(info, name)) return std::string(name);
     if (info.command == "spans") return "summary";
     const bool wants_stalls = !thresholds_.empty() && !info.spans.empty();
     return has_every_call(info) && !wants_stalls ? "summary" : "stalls";

@@ -87,6 +87,15 @@ TEST(EventChoice, MayLeaveOutWhatOnlyAGroupBrings) {
   EXPECT_EQ(parse_events({"unix_answer"}).of_groups, 0U);
 }
 
+TEST(EventChoice, HasMeasurementsOfOtherCommands) {
+  const EventChoice events = parse_events({"syscalls,timerlat", "worst:wakeup_rt"});
+  EXPECT_TRUE(events.calls);
+  EXPECT_EQ(events.own, (std::vector<std::string>{"timerlat", "worst:wakeup_rt"}));
+  EXPECT_TRUE(events.spans.empty());
+  for (const char* wrong : {"hwlat", "worst:", "worst:irqsoff", "worst:wake", "timer_lat"})
+    EXPECT_EQ(status_of([&] { parse_events({wrong}); }), 2) << wrong;
+}
+
 TEST(SpanChoice, OnesOfTheUser) {
   const SpanChoice choice = parse_spans({"irq", life});
   EXPECT_EQ(choice.kinds, (std::vector{SPAN_IRQ, SPAN_PAIR}));

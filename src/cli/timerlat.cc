@@ -31,16 +31,6 @@
 namespace overdue {
 namespace {
 
-/// The shortest silence that can explain a stop, but at least two periods: the CPU's own timer,
-/// which ends a silence, may itself be late.
-Duration silence_over(const TimerlatPlan& plan) {
-  std::uint64_t limit_ns = UINT64_MAX;
-  for (const std::uint64_t each : {plan.stop_irq_ns, plan.stop_total_ns})
-    if (each > 0) limit_ns = std::min(limit_ns, each);
-  if (limit_ns == UINT64_MAX) return {};
-  return Duration(std::max(limit_ns / 2, 2 * plan.period_ns));
-}
-
 class TimerlatCommand final : public Command {
  public:
   std::string_view name() const override { return "timerlat"; }
@@ -83,7 +73,6 @@ class TimerlatCommand final : public Command {
   void check_format() const;
   void check_backend() const;
   TimerlatPlan plan() const;
-  TimerlatOptions probe_options(const TimerlatPlan& plan) const;
   Fd hold_dma_latency() const;
   MeasureRequest request(const TimerlatPlan& plan, bool live) const;
   Duration limit(const std::optional<std::string>& text, std::string_view option) const;
@@ -183,16 +172,6 @@ TimerlatPlan TimerlatCommand::plan() const {
   return plan;
 }
 
-TimerlatOptions TimerlatCommand::probe_options(const TimerlatPlan& plan) const {
-  TimerlatOptions options;
-  options.stop_irq = Duration(plan.stop_irq_ns);
-  options.stop_total = Duration(plan.stop_total_ns);
-  if (plan.user) options.stop_user = Duration(plan.stop_total_ns);
-  options.stack_over = Duration(plan.stack_over_ns);
-  options.silence_over = silence_over(plan);
-  return options;
-}
-
 /// CPUs sleep no deeper than --dma-latency allows until the descriptor is closed.
 Fd TimerlatCommand::hold_dma_latency() const {
   if (!dma_latency_) return {};
@@ -216,7 +195,7 @@ int TimerlatCommand::measure_with_bpf(const TimerlatPlan& plan, bool live) {
   TimerThreads threads(
       {.cpus = plan.cpus, .period = Duration(plan.period_ns), .priority = plan.priority});
   const Fd dma_latency = hold_dma_latency();
-  TimerlatProbeSet probe_set(probe_options(plan), plan.cpus, threads);
+  TimerlatProbeSet probe_set(timerlat_options(plan), plan.cpus, threads);
   KernelStacks stacks;
   TimerlatView view(plan, output_, live, stacks);
   SavingListener saving(view, save_, &stacks);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "core/span_kinds.h"
+#include "live/own_measurements.h"
 #include "live/span_choice.h"
 #include "report/probe_list.h"
 
@@ -34,20 +35,12 @@ std::vector<Group> groups() {
   return all;
 }
 
-/// Workload threads and settings of their own: one such session at a time.
-constexpr std::array<std::string_view, 4> with_own_command = {"timerlat", "app_timers", "osnoise",
-                                                              "worst"};
-
 Error no_event(std::string_view word) {
-  if (std::ranges::find(with_own_command, word) != with_own_command.end())
-    return Error("--events: '{}' is recorded by its own command", word)
-        .hint(word == "app_timers" ? "overdue timerlat --save FILE -- PROGRAM"
-                                   : fmt::format("overdue {} --save FILE", word))
-        .exit_status(2);
   std::vector<std::string_view> names = {every_call};
   for (const std::string_view name : span_names()) names.push_back(name);
   const std::vector<Group> all_groups = groups();
   for (const Group& group : all_groups) names.push_back(group.name);
+  for (const std::string_view name : OwnMeasurements::names) names.push_back(name);
   names.emplace_back("all");
   return no_such_span("--events", "event", word, names);
 }
@@ -56,6 +49,8 @@ Error no_event(std::string_view word) {
 void add_event(std::string_view word, EventChoice& events, SpanKinds& named) {
   if (word == every_call) {
     events.calls = true;
+  } else if (OwnMeasurements::knows(word)) {
+    events.own.emplace_back(word);
   } else if (word == "all") {
     events.spans.emplace_back(word);
   } else if (const auto one = span_called(word)) {
@@ -85,7 +80,7 @@ EventChoice parse_events(const std::vector<std::string>& values) {
   }
   events.of_groups &= ~named;
   if (values.empty()) events.calls = true;
-  if (!events.calls && events.spans.empty()) throw no_event("");
+  if (!events.calls && events.spans.empty() && events.own.empty()) throw no_event("");
   return events;
 }
 

@@ -14,7 +14,27 @@ namespace {
 
 constexpr std::chrono::seconds patience{1};
 
+/// The shortest silence that can explain a stop, but at least two periods: the CPU's own timer,
+/// which ends a silence, may itself be late.
+Duration silence_over(const TimerlatPlan& plan) {
+  std::uint64_t limit_ns = UINT64_MAX;
+  for (const std::uint64_t each : {plan.stop_irq_ns, plan.stop_total_ns})
+    if (each > 0) limit_ns = std::min(limit_ns, each);
+  if (limit_ns == UINT64_MAX) return {};
+  return Duration(std::max(limit_ns / 2, 2 * plan.period_ns));
+}
+
 }  // namespace
+
+TimerlatOptions timerlat_options(const TimerlatPlan& plan) {
+  TimerlatOptions options;
+  options.stop_irq = Duration(plan.stop_irq_ns);
+  options.stop_total = Duration(plan.stop_total_ns);
+  if (plan.user) options.stop_user = Duration(plan.stop_total_ns);
+  options.stack_over = Duration(plan.stack_over_ns);
+  options.silence_over = silence_over(plan);
+  return options;
+}
 
 void TimerlatProbeSet::add_to(Session& session, const Kernel&, const std::vector<std::uint32_t>&) {
   auto probe = std::make_unique<TimerlatProbe>(options_, session.membership().maps());

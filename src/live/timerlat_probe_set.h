@@ -12,6 +12,9 @@
 
 namespace overdue {
 
+/// What the probe of timerlat does for the plan.
+TimerlatOptions timerlat_options(const TimerlatPlan& plan);
+
 /// The probe set of timerlat: timers of real-time workload threads, one per CPU.
 class TimerlatProbeSet final : public ProbeSet {
  public:
@@ -27,7 +30,9 @@ class TimerlatProbeSet final : public ProbeSet {
               const std::vector<std::uint32_t>& cpus) override;
   std::string backend() const override { return "bpf"; }
   void armed(KernelTime start) override;
-  std::uint64_t events_in(const Record&) const override { return 1; }
+  std::uint64_t events_in(const Record& record) const override {
+    return record.schema->id == RECORD_TIMERLAT ? 1 : 0;
+  }
   Duration poll_every() const override { return std::chrono::milliseconds(20); }
   void poll(KernelTime now, const RecordHandler&) override;
   /// True also if an activation is over a limit and its thread has not come back for a second.

@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "bpf/frame.h"
@@ -26,10 +28,11 @@ constexpr std::uint64_t tick_every_ns = 500'000'000;  // of recorded time, as in
 /// Gives a listener the records that it would have got live.
 class ListenerReplay final : public Sink {
  public:
-  ListenerReplay(MeasureListener& listener, RecordedStacks& stacks)
-      : listener_(listener), stacks_(stacks) {}
+  /// `part`: has_part() of the recording; empty: the whole.
+  ListenerReplay(MeasureListener& listener, RecordedStacks& stacks, std::string part = {})
+      : listener_(listener), stacks_(stacks), part_(std::move(part)) {}
 
-  void begin(const SessionInfo& info) override { listener_.begin(info); }
+  void begin(const SessionInfo& info) override { listener_.begin(part_of(info, part_)); }
   void record(const Record& record) override {
     if (record.schema->id == RECORD_FRAME) return stacks_.frame(record);
     listener_.record(record);
@@ -40,12 +43,13 @@ class ListenerReplay final : public Sink {
   }
   void end(const SessionInfo& info, const Receipt& receipt) override {
     listener_.settle();
-    listener_.end(info, receipt);
+    listener_.end(part_of(info, part_), receipt);
   }
 
  private:
   MeasureListener& listener_;
   RecordedStacks& stacks_;
+  std::string part_;
   std::uint64_t tick_ns_ = 0;
 };
 
@@ -97,17 +101,39 @@ RecordedReport report_of(const SessionInfo& info) {
   return of_hardware ? RecordedReport::hwlat : RecordedReport::worst;
 }
 
+bool has_part(const SessionInfo& info, std::string_view name) {
+  const auto first = info.options.lower_bound(fmt::format("{}.", name));
+  return first != info.options.end() && first->first.starts_with(fmt::format("{}.", name));
+}
+
+SessionInfo part_of(const SessionInfo& info, std::string_view name) {
+  if (name.empty()) return info;
+  SessionInfo part = info;
+  const std::string prefix = fmt::format("{}.", name);
+  part.options.clear();
+  for (const auto& [key, value] : info.options)
+    if (key.starts_with(prefix)) part.options[key.substr(prefix.size())] = value;
+  part.command = name == "app_timers" ? "timerlat" : name;
+  part.thresholds.clear();
+  part.spans.clear();
+  if (const auto latency = part.options.find("latency"); latency != part.options.end())
+    part.spans = {latency->second};
+  return part;
+}
+
 bool has_every_call(const SessionInfo& info) {
-  return info.command != "stalls" && (info.spans.empty() || info.options.contains("every_call"));
+  return info.command != "stalls" && !info.options.contains(only_own) &&
+         (info.spans.empty() || info.options.contains("every_call"));
 }
 
 bool has_stalls(const SessionInfo& info) {
   return info.command == "stalls" || !info.spans.empty();
 }
 
-void replay_report(TraceReader& reader, RecordedReport kind, const std::string& view,
+void replay_report(TraceReader& reader, const std::string& part, const std::string& view,
                    const std::string& by, const OutputOptions& output) {
-  const SessionInfo& info = reader.info();
+  const SessionInfo info = part_of(reader.info(), part);
+  const RecordedReport kind = report_of(info);
   if (kind == RecordedReport::offcpu)
     check_sink_or_flame_format(output.format);
   else
@@ -116,7 +142,7 @@ void replay_report(TraceReader& reader, RecordedReport kind, const std::string& 
   check_lines(view, output);
   RecordedStacks stacks;
   const auto show = [&](MeasureListener& listener) {
-    ListenerReplay replay(listener, stacks);
+    ListenerReplay replay(listener, stacks, part);
     reader.replay(replay);
   };
   if (kind == RecordedReport::timerlat) {

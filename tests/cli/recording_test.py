@@ -369,5 +369,57 @@ class Damage(RecordingTest):
         self.assertIn("file_cut", json.loads(report.out)["receipt"]["lost_by"])
 
 
+class SeveralAtOnce(RecordingTest):
+    """Measurements with commands of their own, beside other events in one file."""
+
+    def record(self, events, *options):
+        finished = overdue("record", "-o", self.file, "--events", events, *options)
+        self.assertEqual(finished.status, 0, finished)
+        return finished
+
+    def view(self, name, *options):
+        return json.loads(self.report("--view", name, "-f", "json", *options))
+
+    def test_timers_and_calls(self):
+        self.record("syscalls,timerlat", "-d", "1s", "--", workload("getppid_loop"), "1000")
+        calls, timers = json.loads(self.report("-f", "json")), self.view("timerlat")
+        self.assertEqual(counts(calls)["getppid"], 1000)
+        self.assertEqual(timers["command"], "timerlat")
+        measured = sum(cpu["count"] for cpu in timers["cpus"])
+        self.assertGreater(measured, 0)
+        self.assertGreaterEqual(timers["receipt"]["events"], measured + 1000)
+        self.assertIn("thread latency (us)", self.report("--view", "timerlat"))
+        self.assertIn("counted by bucket", self.report("--view", "timerlat", "--hist"))
+
+    def test_noise_and_spans(self):
+        self.record("sched,osnoise", "-a", "-d", "1500ms")
+        noise, spans = self.view("osnoise"), json.loads(self.report("--view", "spans", "-f", "json"))
+        self.assertGreaterEqual(sum(cpu["samples"] for cpu in noise["cpus"]), 1, noise)
+        self.assertIn("offcpu", {row["span"] for row in spans["spans"]})
+        self.assertEqual(self.view("osnoise", "--by", "name")["command"], "osnoise")
+
+    def test_a_programs_own_timers_and_its_worst_wakeup(self):
+        self.record("app_timers,worst,offcpu", "--", workload("nanosleep_loop"), "40", "1000000")
+        rows = self.view("app_timers")["timers"]
+        self.assertEqual([row["timer"] for row in rows], ["nanosleep"], rows)
+        self.assertGreaterEqual(sum(row["thread"]["count"] for row in rows), 30, rows)
+        [window] = self.view("worst")["worst"]
+        self.assertGreater(window["latency_ns"], 0)
+
+    def test_alone(self):
+        self.record("osnoise", "-a", "-d", "1200ms")
+        self.assertEqual(json.loads(self.report("-f", "json"))["command"], "osnoise", "the default view")
+        for view in ("summary", "stalls", "timerlat"):
+            refused = overdue("report", self.file, "--view", view)
+            self.assertEqual(refused.status, 2, refused)
+
+    def test_what_does_not_go_together(self):
+        for events in ("timerlat,osnoise", "worst,worst:wakeup_rt", "worst:irqsoff", "hwlat"):
+            refused = overdue("record", "-o", self.file, "--events", events, "-d", "100ms")
+            self.assertEqual(refused.status, 2, refused)
+            self.assertIn("hint:", refused.err)
+            self.assertFalse(os.path.exists(self.file))
+
+
 if __name__ == "__main__":
     main()

@@ -70,16 +70,17 @@ void OsnoiseView::add(const osnoise_sample& sample, OsnoiseCpu& cpu) {
 
 void OsnoiseView::record(const Record& record) {
   const event_header header = record.header();
+  const bool is_sample = header.kind == RECORD_OSNOISE_SAMPLE;
+  if (!is_sample && header.kind != RECORD_OSNOISE_GAP) return;
   const auto cpu = std::find_if(cpus_.begin(), cpus_.end(),
                                 [&](const OsnoiseCpu& each) { return each.cpu == header.cpu; });
   if (cpu == cpus_.end()) return;
   newest_ns_ = std::max<std::uint64_t>(newest_ns_, header.time_ns);
-  if (header.kind == RECORD_OSNOISE_GAP)
-    add(record, *cpu);
-  else if (header.kind == RECORD_OSNOISE_SAMPLE)
+  if (is_sample)
     add(record.as<osnoise_sample>(), *cpu);
+  else
+    add(record, *cpu);
   if (!plan_.trace || is_text()) return;
-  const bool is_sample = header.kind == RECORD_OSNOISE_SAMPLE;
   report_.sink->record(is_sample && by_tracer_ ? Record{&osnoise_sample_of_tracer(), record.bytes}
                                                : record);
 }
