@@ -10,7 +10,6 @@
 #include "base/read_text.h"
 #include "base/text.h"
 #include "base/thread_rights.h"
-#include "kernel/call_hooks.h"
 #include "probes/pairs/compile.h"
 #include "probes/pairs/fields.h"
 
@@ -67,11 +66,6 @@ std::optional<std::string> format_of(const EventSpec& event, const Kernel& kerne
   if (!tracefs) return std::nullopt;
   const ReadRights rights;
   return read_text(*tracefs / "events" / event.scope / event.name / "format");
-}
-
-/// Whether programs with typed arguments miss events of this tracepoint, and others do not.
-bool is_preempted(const EventSpec& event) {
-  return event.scope == "raw_syscalls" && call_hooks() == CallHooks::events;
 }
 
 class HookMaker {
@@ -177,11 +171,8 @@ class HookMaker {
     EventFields flat =
         format ? fields_of_format(*format, event.scope == "syscalls" ? PLAN_USER : PLAN_KERNEL)
                : EventFields();
-    const bool is_flat_enough = has_all_names(side, flat, types_);
-    if (parameters && has_all_names(side, typed, types_) &&
-        !(is_flat_enough && is_preempted(event)))
-      return typed;
-    if (!parameters || is_flat_enough) {
+    if (parameters && has_all_names(side, typed, types_)) return typed;
+    if (!parameters || has_all_names(side, flat, types_)) {
       hook.kind = Hook::Kind::tracepoint;
       return flat;
     }
