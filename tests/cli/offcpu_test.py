@@ -206,7 +206,7 @@ import time
 def crunch(end):
     while time.process_time() < end: sum(range(999))
 def nap(): time.sleep({slept_ms / 1000})
-crunch(time.process_time() + {0.2 * (SLOWER - 1)})  # until the interpreter has been found
+crunch(time.process_time() + {0.6 * (SLOWER - 1)})  # until the interpreter has been found
 for _ in range(2):
     crunch(time.process_time() + {computed_ms / 2000})
     nap()
