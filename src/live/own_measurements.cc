@@ -148,7 +148,8 @@ KeptOptions OwnMeasurements::options() const {
 }
 
 void OwnMeasurements::check_starved() const {
-  if (impl_->timer_threads && impl_->timer_threads->starved()) throw_starved();
+  const std::optional<TimerThreads>& threads = impl_->timer_threads;
+  if (threads && threads->starved()) throw_starved();
 }
 
 }  // namespace overdue
