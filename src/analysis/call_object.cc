@@ -71,6 +71,16 @@ std::string_view side_of(const call_object& raw) {
   return raw.flags & OBJECT_IS_CLIENT ? "client" : "";
 }
 
+/// Data that was sent again before the operation began explains nothing of it.
+void leave_out_earlier_resends(CallObject& object, std::uint64_t latency_ns) {
+  const std::uint64_t written_ns = object.written_ns.value_or(0);
+  const std::uint64_t since_last_ns =
+      written_ns > object.resent_ns ? written_ns - object.resent_ns : 0;
+  const std::uint64_t within_ns = latency_ns > since_last_ns ? latency_ns - since_last_ns : 0;
+  object.resent_ns = std::min(object.resent_ns, within_ns);
+  if (within_ns == 0) object.resends = 0;
+}
+
 }  // namespace
 
 CallObject call_object_of(const call_object& raw) {
@@ -107,7 +117,8 @@ CallObject call_object_of(const call_object& raw) {
 }
 
 void add_object(Finding& finding, const call_object& raw) {
-  finding.object = call_object_of(raw);
+  finding.object.emplace(call_object_of(raw));
+  leave_out_earlier_resends(*finding.object, finding.latency_ns);
   const std::size_t index = raw.argument & ~CALL_OBJECT_IN_POLL;
   if (index >= finding.arguments.size()) return;
   std::string& argument = finding.arguments[index];

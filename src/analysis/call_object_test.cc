@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace overdue {
 namespace {
@@ -82,6 +83,25 @@ TEST(CallObject, IsWrittenIntoItsArgument) {
   raw.fd = 7;
   add_object(finding, raw);
   EXPECT_EQ(finding.arguments[0], "fds=[7</x>]");
+}
+
+TEST(CallObject, HasNoResendsFromBeforeTheOperation) {
+  call_object raw = raw_object(OBJECT_SOCKET);
+  raw.flags = OBJECT_IS_CLIENT | OBJECT_HAS_WRITTEN;
+  raw.written_ns = 1000;
+  raw.resends = 2;
+  raw.resent_ns = 400;  // the last one 600 before the end
+  const auto resent_in = [&raw](std::uint64_t latency_ns) {
+    Finding finding;
+    finding.latency_ns = latency_ns;
+    add_object(finding, raw);
+    const CallObject object = finding.object.value_or(CallObject{});
+    return std::pair(object.resends, object.resent_ns);
+  };
+  EXPECT_EQ(resent_in(2000), std::pair(2u, std::uint64_t{400}));
+  EXPECT_EQ(resent_in(700), std::pair(2u, std::uint64_t{100})) << "the wait began meanwhile";
+  EXPECT_EQ(resent_in(600), std::pair(0u, std::uint64_t{0}));
+  EXPECT_EQ(resent_in(100), std::pair(0u, std::uint64_t{0}));
 }
 
 TEST(CallObject, DamageIsHarmless) {

@@ -355,12 +355,12 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
   if (stall.handler) finding.handler = handler_of(*stall.handler);
   if (span.span == SPAN_SYSCALL && !(span.flags & SPAN_OPEN)) finding.given_ns = span.detail;
   if (stall.call) add_call(finding, *stall.call, names);
+  finding.latency_ns = span.latency_ns;
   if (stall.object) add_object(finding, *stall.object);
   finding.time = KernelTime(Duration(span.header.time_ns));
   describe_threads(stall, namer, finding);
   finding.cpu = span.header.cpu;
   finding.cgroup_id = span.header.cgroup_id;
-  finding.latency_ns = span.latency_ns;
   if (span.flags & SPAN_HAS_LEDGER)
     finding.breakdown = breakdown_of(span.ledger, span.throttled_ns, span.latency_ns);
   finding.on_cpu = cpu_places_of(stall.samples, namer);

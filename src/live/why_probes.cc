@@ -18,7 +18,8 @@ StallOptions why_probes(const WhyPlan& plan, bool whole_machine) {
   options.purpose = "find causes";
   options.thresholds.general = plan.threshold;
   options.spans = parse_spans({"syscall", "offcpu", "tcp_connect", "tcp_answer", "unix_answer"});
-  options.spans.optional = options.spans.kind_set();
+  options.spans.optional =
+      options.spans.kind_set();  // what this kernel lacks is left out, and said
   options.timeout = plan.timeout;
   options.totals = options.behind = options.call_sums = options.profiles = options.disk_use = true;
   options.adapts = true;
