@@ -110,27 +110,11 @@ OsnoisePlan OsnoiseCommand::plan() const {
   plan.runtime_ns = runtime_ ? ns(*runtime_, "--runtime") : plan.period_ns / 10 * 9;
   plan.threshold_ns = ns(threshold_, "--threshold");
   plan.priority = priority_.value_or(0);
-  if (plan.period_ns < 1'000'000 || plan.period_ns > 60'000'000'000)
-    throw Error("bad period '{}': not between 1ms and 60s", printable(period_))
-        .hint("--period 1s is the default")
-        .exit_status(2);
-  if (plan.runtime_ns == 0 || plan.runtime_ns > plan.period_ns)
-    throw Error("bad runtime '{}': it is of each period", printable(runtime_.value_or("")))
-        .hint(fmt::format("at most {}", period_))
-        .exit_status(2);
-  if (priority_ && (plan.priority < 1 || plan.priority > 99))
-    throw Error("bad priority {}: not between 1 and 99", plan.priority)
+  if (priority_ && *priority_ == 0)
+    throw Error("bad priority 0: not between 1 and 99")
         .hint("without --priority they are ordinary threads")
         .exit_status(2);
-  // A real-time thread that never sleeps hangs its CPU.
-  if (priority_ && plan.runtime_ns > plan.period_ns / 100 * 95)
-    throw Error("real-time threads must leave their CPUs 5 % of each period")
-        .hint("a shorter --runtime; or leave --priority out")
-        .exit_status(2);
-  if (plan.threshold_ns == 0)
-    throw Error("a threshold of 0 would take every look at the clock for noise")
-        .hint("--threshold 1 is 1us, the default")
-        .exit_status(2);
+  check(plan);
   if (stop_single_) plan.stop_single_ns = ns(*stop_single_, "--stop");
   if (stop_total_) plan.stop_total_ns = ns(*stop_total_, "--stop-total");
   choose_rows(plan, by_);
@@ -158,14 +142,7 @@ int OsnoiseCommand::measure_with_bpf(const OsnoisePlan& plan, bool live) const {
   const MeasureRequest request = this->request(plan, live);
   require_capabilities("osnoise", measuring_capabilities());
   if (plan.priority > 0) check_real_time_budget();
-  BusyThreads threads({.cpus = plan.cpus,
-                       .period = Duration(plan.period_ns),
-                       .runtime = Duration(plan.runtime_ns),
-                       .threshold = Duration(plan.threshold_ns),
-                       .stop_single = Duration(plan.stop_single_ns),
-                       .stop_total = Duration(plan.stop_total_ns),
-                       .priority = plan.priority,
-                       .origins = plan.origins});
+  BusyThreads threads(busy_threads(plan));
   OsnoiseProbeSet probe_set(threads);
   OsnoiseView view(plan, output_, live);
   KernelStacks stacks;

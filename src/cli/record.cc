@@ -33,8 +33,11 @@ namespace {
 /// Keeps what the session ends with. The listener around it writes the file.
 class ReceiptKeeper final : public MeasureListener {
  public:
+  /// `own` must outlive this object.
+  explicit ReceiptKeeper(OwnMeasurements& own) : own_(own) {}
+
   void begin(const SessionInfo&) override {}
-  void record(const Record&) override {}
+  void record(const Record& record) override { own_.recorded(record); }
   void interval(const SessionInfo&, Duration) override {}
   void tick() override {}
   void end(const SessionInfo& info, const Receipt& receipt) override {
@@ -48,6 +51,7 @@ class ReceiptKeeper final : public MeasureListener {
   }
 
  private:
+  OwnMeasurements& own_;
   std::vector<std::string> receipt_;
 };
 
@@ -148,8 +152,8 @@ int RecordCommand::record_calls(MeasureRequest& request, const EventChoice& even
   options.calls = true;
   if (!only_.empty()) options.only = parse_syscall_set(only_, {});
   SyscallProbeSet probe_set(options, {}, ring_bytes());
-  const OwnMeasurements own = own_of(events, request.selection);
-  ReceiptKeeper receipt;
+  OwnMeasurements own = own_of(events, request.selection);
+  ReceiptKeeper receipt(own);
   if (events.own.empty()) {
     SavingListener saving(receipt, file_, nullptr, syscalls_probe.schemas);
     return record(request, &probe_set, own, saving, receipt);
@@ -203,9 +207,10 @@ int RecordCommand::record_spans(MeasureRequest& request, const EventChoice& even
   if (events.calls) request.options = {{"every_call", "1"}};
   LiveStacks stacks({.sandbox = !stack_options_.no_sandbox, .names = !no_resolve_});
   StallProbeSet probe_set(std::move(options));
-  ReceiptKeeper receipt;
+  OwnMeasurements own = own_of(events, request.selection);
+  ReceiptKeeper receipt(own);
   NamingListener naming(receipt, stacks, file_);
-  return record(request, &probe_set, own_of(events, request.selection), naming, receipt);
+  return record(request, &probe_set, own, naming, receipt);
 }
 
 }  // namespace

@@ -52,6 +52,12 @@ Error no_stalls() {
       .exit_status(2);
 }
 
+std::vector<std::string> views() {
+  std::vector<std::string> all = {"summary", "stalls", "spans", "hist", "trace"};
+  all.insert(all.end(), OwnMeasurements::names.begin(), OwnMeasurements::names.end());
+  return all;
+}
+
 bool is_own_measurement(std::string_view name) {
   return std::ranges::find(OwnMeasurements::names, name) != OwnMeasurements::names.end();
 }
@@ -63,9 +69,7 @@ class ReportCommand final : public Command {
 
   void add_options(CLI::App& app) override {
     app.add_option("file", file_)->required();
-    app.add_option("--view", shows_)
-        ->check(CLI::IsMember({"summary", "stalls", "spans", "hist", "trace", "timerlat", "osnoise",
-                               "app_timers", "worst"}));
+    app.add_option("--view", shows_)->check(CLI::IsMember(views()));
     app_ = &app;
     add_view_options(app, view_);
     app.add_option("-T,--threshold", thresholds_)->allow_extra_args(false)->take_all();

@@ -145,15 +145,8 @@ TimerlatPlan TimerlatCommand::plan() const {
   const auto ns = [](Duration duration) { return std::uint64_t{duration.count()}; };
   plan.cpus = cpus_ ? parse_cpu_list(*cpus_, possible_cpus()) : online_cpus();
   plan.period_ns = ns(parse_us(period_text(), "--period"));
-  if (plan.period_ns < 100'000 || plan.period_ns > 1'000'000'000)
-    throw Error("bad period '{}': not between 100us and 1s", printable(period_text()))
-        .hint("--period 1000 is 1000us, the default")
-        .exit_status(2);
-  if (priority_ < 1 || priority_ > 99)
-    throw Error("bad priority {}: not between 1 and 99", priority_)
-        .hint("--priority 95 is the default")
-        .exit_status(2);
   plan.priority = priority_;
+  check(plan);
   plan.stop_irq_ns = ns(limit(stop_irq_, "--stop-irq"));
   plan.stop_total_ns = ns(limit(stop_total_, "--stop-total"));
   plan.stack_over_ns = ns(limit(stack_, "--stack"));
@@ -192,8 +185,7 @@ MeasureRequest TimerlatCommand::request(const TimerlatPlan& plan, bool live) con
 int TimerlatCommand::measure_with_bpf(const TimerlatPlan& plan, bool live) {
   const MeasureRequest request = this->request(plan, live);
   require_capabilities("timerlat", measuring_capabilities());
-  TimerThreads threads(
-      {.cpus = plan.cpus, .period = Duration(plan.period_ns), .priority = plan.priority});
+  TimerThreads threads(timer_threads(plan));
   const Fd dma_latency = hold_dma_latency();
   TimerlatProbeSet probe_set(timerlat_options(plan), plan.cpus, threads);
   KernelStacks stacks;

@@ -56,11 +56,6 @@ worst_tracer parse_tracer(const std::string& name) {
       .exit_status(2);
 }
 
-/// Latencies of wake-ups are exact; those of disabled interrupts and preemption are lower bounds.
-bool is_exact(worst_tracer tracer) {
-  return tracer <= WORST_WAKEUP_DL;
-}
-
 class WorstCommand final : public Command {
  public:
   std::string_view name() const override { return "worst"; }
@@ -204,11 +199,7 @@ HwlatRequest WorstCommand::hwlat_request(const Invocation& invocation) const {
   if (!threshold_.empty()) request.plan.threshold = parse_duration(threshold_, "--threshold");
   if (width_) request.plan.width = parse_duration(*width_, "--width");
   if (window_) request.plan.window = parse_duration(*window_, "--window");
-  if (request.plan.threshold < std::chrono::microseconds(1))
-    refuse("a threshold below 1us would take every look at the clock for a latency", "-T 10us");
-  // Real-time threads that never sleep hang their CPU.
-  if (request.plan.width == Duration{} || request.plan.width > request.plan.window / 100 * 95)
-    refuse("--width must be at most 95 % of --window", "--width 500ms --window 1s is the default");
+  check(request.plan);
   request.duration = stop_.parsed();
   request.output = output_;
   request.save = save_;

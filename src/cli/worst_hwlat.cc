@@ -13,9 +13,6 @@
 namespace overdue {
 namespace {
 
-/// Keeps ordinary threads away, but not the kernel's own work.
-constexpr int hwlat_priority = 50;
-
 int run_busy_threads(const HwlatRequest& request, const Kernel& kernel, MeasureListener& listener) {
   require_capabilities("worst", measuring_capabilities());
   check_real_time_budget();
@@ -33,12 +30,7 @@ int run_busy_threads(const HwlatRequest& request, const Kernel& kernel, MeasureL
   measured.workload_threads = true;
   measured.spans = {"hwlat"};
   measured.options = kept_options(request.plan);
-  BusyThreads threads({.cpus = request.cpus,
-                       .period = request.plan.window,
-                       .runtime = request.plan.width,
-                       .threshold = request.plan.threshold,
-                       .priority = hwlat_priority,
-                       .in_turn = true});
+  BusyThreads threads(busy_threads(request.plan, request.cpus));
   OsnoiseProbeSet probe_set(threads);
   return measure(measured, kernel, probe_set, listener);
 }

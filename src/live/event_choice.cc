@@ -67,13 +67,20 @@ void add_event(std::string_view word, EventChoice& events, SpanKinds& named) {
   }
 }
 
+/// A user span has commas of its own, behind its name. A measurement with settings has none.
+bool is_user_span(std::string_view value) {
+  const std::string_view name = value.substr(0, value.find('='));
+  return name.size() < value.size() &&
+         !OwnMeasurements::knows(name.substr(name.find_last_of(',') + 1));
+}
+
 }  // namespace
 
 EventChoice parse_events(const std::vector<std::string>& values) {
   EventChoice events;
   SpanKinds named = 0;
   for (const std::string& value : values) {
-    if (value.find('=') != value.npos)  // a user span has commas of its own
+    if (is_user_span(value))
       events.spans.push_back(value);
     else
       for (const std::string_view word : split(value, ',')) add_event(word, events, named);

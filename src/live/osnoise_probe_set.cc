@@ -7,6 +7,27 @@
 
 namespace overdue {
 
+BusyOptions busy_threads(const OsnoisePlan& plan) {
+  return {.cpus = plan.cpus,
+          .period = Duration(plan.period_ns),
+          .runtime = Duration(plan.runtime_ns),
+          .threshold = Duration(plan.threshold_ns),
+          .stop_single = Duration(plan.stop_single_ns),
+          .stop_total = Duration(plan.stop_total_ns),
+          .priority = plan.priority,
+          .origins = plan.origins};
+}
+
+BusyOptions busy_threads(const HwlatPlan& plan, const std::vector<std::uint32_t>& cpus) {
+  constexpr int priority = 50;  // keeps ordinary threads away, but not the kernel's own work
+  return {.cpus = cpus,
+          .period = plan.window,
+          .runtime = plan.width,
+          .threshold = plan.threshold,
+          .priority = priority,
+          .in_turn = true};
+}
+
 void OsnoiseProbeSet::add_to(Session& session, const Kernel&, const std::vector<std::uint32_t>&) {
   const Membership& membership = session.membership();
   auto probe =

@@ -6,9 +6,15 @@
 #include <vector>
 
 #include "probes/osnoise/probe.h"
+#include "report/hwlat/view.h"
+#include "report/osnoise/figures.h"
 #include "source/probe_set.h"
 
 namespace overdue {
+
+/// The busy threads of a plan; of hwlat, on `cpus` in turn.
+BusyOptions busy_threads(const OsnoisePlan& plan);
+BusyOptions busy_threads(const HwlatPlan& plan, const std::vector<std::uint32_t>& cpus);
 
 /// Busy workload threads, one per CPU, and the probe of what keeps them from running.
 class OsnoiseProbeSet final : public ProbeSet {

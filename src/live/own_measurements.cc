@@ -1,18 +1,23 @@
 #include "live/own_measurements.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "core/latency_window.h"
 #include "core/preemption.h"
 #include "kernel/preemption.h"
 #include "live/app_timers_probe_set.h"
 #include "live/osnoise_probe_set.h"
+#include "live/own_settings.h"
 #include "live/timerlat_probe_set.h"
 #include "live/worst_probe_set.h"
 #include "report/app_timers/view.h"
+#include "report/hwlat/view.h"
 #include "report/osnoise/figures.h"
 #include "report/timerlat/figures.h"
 #include "report/worst/view.h"
@@ -21,46 +26,19 @@
 namespace overdue {
 namespace {
 
-constexpr std::array exact_latencies = {WORST_WAKEUP, WORST_WAKEUP_RT, WORST_WAKEUP_DL};
-constexpr std::string_view of_worst = "worst:";
-
-std::optional<worst_tracer> latency_called(std::string_view name) {
-  if (name == "worst") return WORST_WAKEUP;
-  if (!name.starts_with(of_worst)) return std::nullopt;
-  const auto found = std::ranges::find(exact_latencies, name.substr(of_worst.size()), tracer_name);
-  if (found == exact_latencies.end()) return std::nullopt;
-  return *found;
+std::string_view name_in(std::string_view word) {
+  return word.substr(0, word.find(':'));
 }
 
-/// The longest wake-up: each that is found raises the bar for the next.
-class LongestWakeup final : public ProbeSet {
- public:
-  explicit LongestWakeup(const WorstOptions& options) : wakeups_(options) {}
-
-  std::string_view purpose() const override { return wakeups_.purpose(); }
-  Support support(const Kernel& kernel) const override { return wakeups_.support(kernel); }
-  std::size_t ring_bytes() const override { return wakeups_.ring_bytes(); }
-  void add_to(Session& session, const Kernel& kernel,
-              const std::vector<std::uint32_t>& cpus) override {
-    wakeups_.add_to(session, kernel, cpus);
+worst_tracer latency_called(const std::string& name) {
+  if (name.empty()) return WORST_WAKEUP;
+  std::string names;
+  for (u16 tracer = WORST_WAKEUP; tracer <= WORST_PREEMPTIRQSOFF; ++tracer) {
+    if (name == tracer_name(tracer)) return static_cast<worst_tracer>(tracer);
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", tracer_name(tracer));
   }
-  std::uint64_t events_in(const Record& record) const override {
-    return wakeups_.events_in(record);
-  }
-  std::uint64_t events() const override { return wakeups_.events(); }
-  Duration poll_every() const override { return wakeups_.poll_every(); }
-  void poll(KernelTime now, const RecordHandler& handler) override {
-    wakeups_.poll(now, [&](const Record& record) {
-      if (record.schema->id == RECORD_WORST_WINDOW)
-        wakeups_.raise_bar(record.as<worst_window>().latency_ns);
-      handler(record);
-    });
-  }
-  std::vector<std::string> notes() const override { return wakeups_.notes(); }
-
- private:
-  WorstProbeSet wakeups_;
-};
+  throw Error("--events worst: unknown latency '{}'", printable(name)).hint(names).exit_status(2);
+}
 
 }  // namespace
 
@@ -68,73 +46,135 @@ struct OwnMeasurements::Impl {
   std::optional<TimerThreads> timer_threads;
   std::optional<BusyThreads> busy_threads;
   std::vector<std::unique_ptr<ProbeSet>> sets;
+  WindowProbeSet* windows = nullptr;  ///< one of `sets`, or null
+  std::size_t keep = 0;               ///< number of windows to keep; 0: all
+  std::multiset<std::uint64_t> kept;  ///< latencies of the windows that are kept
   KeptOptions options;
 
-  void keep(std::string_view name, const KeptOptions& of_plan) {
+  void keep_options(std::string_view name, const KeptOptions& of_plan) {
     for (const auto& [key, value] : of_plan) options[fmt::format("{}.{}", name, key)] = value;
   }
-  void add_timerlat(const std::vector<std::uint32_t>& cpus);
-  void add_osnoise(const std::vector<std::uint32_t>& cpus);
-  void add_app_timers();
-  void add_worst(worst_tracer latency, bool whole_machine);
+  void add_timerlat(OwnSettings& given, const std::vector<std::uint32_t>& cpus);
+  void add_osnoise(OwnSettings& given, const std::vector<std::uint32_t>& cpus);
+  void add_app_timers(OwnSettings& given);
+  void add_worst(OwnSettings& given, bool whole_machine);
+  void add_hwlat(OwnSettings& given, const std::vector<std::uint32_t>& cpus);
 };
 
-void OwnMeasurements::Impl::add_timerlat(const std::vector<std::uint32_t>& cpus) {
-  const TimerlatPlan plan{.cpus = cpus};
-  timer_threads.emplace(TimerThreadOptions{
-      .cpus = cpus, .period = Duration(plan.period_ns), .priority = plan.priority});
+void OwnMeasurements::Impl::add_timerlat(OwnSettings& given,
+                                         const std::vector<std::uint32_t>& cpus) {
+  TimerlatPlan plan{.cpus = cpus};
+  plan.period_ns = given.ns("period", plan.period_ns);
+  plan.priority = static_cast<int>(given.number("priority", 95));
+  plan.stack_over_ns = given.ns("stack", 0);
+  given.check_all_known();
+  check(plan);
+  timer_threads.emplace(overdue::timer_threads(plan));
   sets.push_back(std::make_unique<TimerlatProbeSet>(timerlat_options(plan), cpus, *timer_threads));
-  keep("timerlat", kept_options(plan));
+  keep_options("timerlat", kept_options(plan));
 }
 
-void OwnMeasurements::Impl::add_osnoise(const std::vector<std::uint32_t>& cpus) {
-  const OsnoisePlan plan{.cpus = cpus, .origins = true};
-  busy_threads.emplace(BusyOptions{.cpus = cpus,
-                                   .period = Duration(plan.period_ns),
-                                   .runtime = Duration(plan.runtime_ns),
-                                   .threshold = Duration(plan.threshold_ns),
-                                   .origins = plan.origins});
+void OwnMeasurements::Impl::add_osnoise(OwnSettings& given,
+                                        const std::vector<std::uint32_t>& cpus) {
+  OsnoisePlan plan{.cpus = cpus, .origins = true};
+  plan.period_ns = given.ns("period", plan.period_ns);
+  plan.runtime_ns = given.ns("runtime", plan.period_ns / 10 * 9);
+  plan.threshold_ns = given.ns("threshold", plan.threshold_ns);
+  plan.priority = static_cast<int>(given.number("priority", 0));
+  given.check_all_known();
+  check(plan);
+  if (plan.priority > 0) check_real_time_budget();
+  busy_threads.emplace(overdue::busy_threads(plan));
   sets.push_back(std::make_unique<OsnoiseProbeSet>(*busy_threads));
-  keep("osnoise", kept_options(plan));
+  keep_options("osnoise", kept_options(plan));
 }
 
-void OwnMeasurements::Impl::add_app_timers() {
-  sets.push_back(std::make_unique<AppTimersProbeSet>(AppTimersOptions{}));
-  keep("app_timers", kept_options(AppTimersPlan{}));
+void OwnMeasurements::Impl::add_app_timers(OwnSettings& given) {
+  const Duration stack_over = given.duration("stack", Duration{});
+  given.check_all_known();
+  sets.push_back(
+      std::make_unique<AppTimersProbeSet>(AppTimersOptions{.stack_over = stack_over, .cpus = {}}));
+  keep_options("app_timers", kept_options(AppTimersPlan{}));
 }
 
-void OwnMeasurements::Impl::add_worst(worst_tracer latency, bool whole_machine) {
-  sets.push_back(std::make_unique<LongestWakeup>(
-      WorstOptions{.tracer = latency, .whole_machine = whole_machine}));
-  keep("worst", kept_options(WorstPlan{.preemption = read_preemption()}));
-  options["worst.latency"] = tracer_name(latency);
+void OwnMeasurements::Impl::add_worst(OwnSettings& given, bool whole_machine) {
+  WorstOptions wanted{.tracer = latency_called(given.latency()), .whole_machine = whole_machine};
+  wanted.threshold = given.duration("threshold", Duration{});
+  wanted.keep = given.number("keep", wanted.threshold == Duration{} ? 1 : 0);
+  given.check_all_known();
+  if (wanted.keep > worst_kept_at_most || (wanted.keep == 0 && wanted.threshold == Duration{}))
+    throw Error("--events worst: keep={} is not a number of latencies to keep", wanted.keep)
+        .hint(fmt::format("1 to {}; with a threshold, 0 keeps all", worst_kept_at_most))
+        .exit_status(2);
+  std::unique_ptr<WindowProbeSet> set;
+  if (is_exact(wanted.tracer))
+    set = std::make_unique<WorstProbeSet>(wanted);
+  else
+    set = std::make_unique<SectionProbeSet>(wanted);
+  windows = set.get();
+  keep = wanted.keep;
+  sets.push_back(std::move(set));
+  keep_options("worst", kept_options(WorstPlan{.keep = keep, .preemption = read_preemption()}));
+  options["worst.latency"] = tracer_name(wanted.tracer);
+}
+
+void OwnMeasurements::Impl::add_hwlat(OwnSettings& given, const std::vector<std::uint32_t>& cpus) {
+  HwlatPlan plan;
+  plan.threshold = given.duration("threshold", plan.threshold);
+  plan.width = given.duration("width", plan.width);
+  plan.window = given.duration("window", plan.window);
+  given.check_all_known();
+  check(plan);
+  check_real_time_budget();
+  busy_threads.emplace(overdue::busy_threads(plan, cpus));
+  sets.push_back(std::make_unique<OsnoiseProbeSet>(*busy_threads));
+  keep_options("hwlat", kept_options(plan));
 }
 
 OwnMeasurements::OwnMeasurements(const std::vector<std::string>& chosen,
                                  const std::vector<std::uint32_t>& cpus, bool whole_machine)
     : impl_(std::make_unique<Impl>()) {
-  const auto asks_for = [&](std::string_view name) { return std::ranges::count(chosen, name) > 0; };
-  if (asks_for("timerlat") && asks_for("osnoise"))
-    throw Error("timerlat and osnoise have threads of their own, and would measure each other")
+  std::map<std::string, OwnSettings> measurements;
+  for (const std::string& word : chosen) {
+    const OwnSettings given(word);
+    if (!measurements.emplace(given.name(), given).second)
+      throw Error("--events: {} is there twice, and a session measures it once", given.name())
+          .hint("leave one of them out")
+          .exit_status(2);
+    if (!given.latency().empty() && given.name() != "worst")
+      throw Error("--events {}: '{}' is no setting", given.name(), printable(given.latency()))
+          .hint(fmt::format("{}:KEY=VALUE", given.name()))
+          .exit_status(2);
+  }
+  if (measurements.contains("timerlat") + measurements.contains("osnoise") +
+          measurements.contains("hwlat") >
+      1)
+    throw Error(
+        "timerlat, osnoise and hwlat have threads of their own, and would measure each "
+        "other")
         .hint("record them one after the other")
         .exit_status(2);
-  std::vector<worst_tracer> latencies;
-  for (const std::string& name : chosen)
-    if (const auto latency = latency_called(name)) latencies.push_back(*latency);
-  if (latencies.size() > 1)
-    throw Error("--events: a session follows one kind of wake-up for `worst`")
-        .hint("leave the others out")
-        .exit_status(2);
-  if (asks_for("timerlat")) impl_->add_timerlat(cpus);
-  if (asks_for("osnoise")) impl_->add_osnoise(cpus);
-  if (asks_for("app_timers")) impl_->add_app_timers();
-  if (!latencies.empty()) impl_->add_worst(latencies.front(), whole_machine);
+  for (auto& [name, given] : measurements) {
+    if (name == "timerlat") impl_->add_timerlat(given, cpus);
+    if (name == "osnoise") impl_->add_osnoise(given, cpus);
+    if (name == "app_timers") impl_->add_app_timers(given);
+    if (name == "worst") impl_->add_worst(given, whole_machine);
+    if (name == "hwlat") impl_->add_hwlat(given, cpus);
+  }
 }
 
 OwnMeasurements::~OwnMeasurements() = default;
 
-bool OwnMeasurements::knows(std::string_view name) {
-  return std::ranges::find(names, name) != names.end() || latency_called(name).has_value();
+bool OwnMeasurements::knows(std::string_view word) {
+  return std::ranges::find(names, name_in(word)) != names.end();
+}
+
+void OwnMeasurements::recorded(const Record& record) {
+  if (!impl_->windows || impl_->keep == 0 || record.schema->id != RECORD_WORST_WINDOW) return;
+  std::multiset<std::uint64_t>& kept = impl_->kept;
+  kept.insert(record.as<worst_window>().latency_ns);
+  if (kept.size() > impl_->keep) kept.erase(kept.begin());
+  if (kept.size() == impl_->keep) impl_->windows->raise_bar(*kept.begin());
 }
 
 std::vector<ProbeSet*> OwnMeasurements::probe_sets() const {

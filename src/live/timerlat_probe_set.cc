@@ -36,6 +36,10 @@ TimerlatOptions timerlat_options(const TimerlatPlan& plan) {
   return options;
 }
 
+TimerThreadOptions timer_threads(const TimerlatPlan& plan) {
+  return {.cpus = plan.cpus, .period = Duration(plan.period_ns), .priority = plan.priority};
+}
+
 void TimerlatProbeSet::add_to(Session& session, const Kernel&, const std::vector<std::uint32_t>&) {
   auto probe = std::make_unique<TimerlatProbe>(options_, session.membership().maps());
   probe_ = probe.get();

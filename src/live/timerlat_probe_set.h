@@ -12,8 +12,9 @@
 
 namespace overdue {
 
-/// What the probe of timerlat does for the plan.
+/// What the probe of timerlat, and its threads, do for the plan.
 TimerlatOptions timerlat_options(const TimerlatPlan& plan);
+TimerThreadOptions timer_threads(const TimerlatPlan& plan);
 
 /// The probe set of timerlat: timers of real-time workload threads, one per CPU.
 class TimerlatProbeSet final : public ProbeSet {

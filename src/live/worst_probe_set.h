@@ -8,6 +8,11 @@
 
 namespace overdue {
 
+/// Latencies of wake-ups are exact; those of disabled interrupts and preemption are lower bounds.
+constexpr bool is_exact(worst_tracer tracer) {
+  return tracer <= WORST_WAKEUP_DL;
+}
+
 /// A probe set that delivers windows, of which the longest are kept.
 class WindowProbeSet : public ProbeSet {
  public:

@@ -113,9 +113,10 @@ SessionInfo part_of(const SessionInfo& info, std::string_view name) {
   part.options.clear();
   for (const auto& [key, value] : info.options)
     if (key.starts_with(prefix)) part.options[key.substr(prefix.size())] = value;
-  part.command = name == "app_timers" ? "timerlat" : name;
+  part.command = name == "app_timers" ? "timerlat" : name == "hwlat" ? "worst" : name;
   part.thresholds.clear();
   part.spans.clear();
+  if (name == "hwlat") part.spans = {"hwlat"};
   if (const auto latency = part.options.find("latency"); latency != part.options.end())
     part.spans = {latency->second};
   return part;

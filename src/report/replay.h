@@ -32,8 +32,8 @@ bool has_every_call(const SessionInfo& info);
 /// Likewise, whether it has spans, and what explains them.
 bool has_stalls(const SessionInfo& info);
 
-/// Whether the recording of `record` has the measurement of the command `name` ("timerlat",
-/// "osnoise", "app_timers" or "worst") beside other events.
+/// Whether the recording of `record` has the measurement `name` ("timerlat", "osnoise",
+/// "app_timers", "worst" or "hwlat") beside other events.
 bool has_part(const SessionInfo& info, std::string_view name);
 /// That measurement as if its command had made the recording.
 SessionInfo part_of(const SessionInfo& info, std::string_view name);

@@ -413,12 +413,53 @@ class SeveralAtOnce(RecordingTest):
             refused = overdue("report", self.file, "--view", view)
             self.assertEqual(refused.status, 2, refused)
 
-    def test_what_does_not_go_together(self):
-        for events in ("timerlat,osnoise", "worst,worst:wakeup_rt", "worst:irqsoff", "hwlat"):
-            refused = overdue("record", "-o", self.file, "--events", events, "-d", "100ms")
-            self.assertEqual(refused.status, 2, refused)
-            self.assertIn("hint:", refused.err)
-            self.assertFalse(os.path.exists(self.file))
+    def test_settings(self):
+        self.record("sched,timerlat:period=2ms:priority=60", "-a", "-d", "1s")
+        timers = self.view("timerlat")
+        self.assertLess(max(cpu["count"] for cpu in timers["cpus"]), 700, "a period of 2 ms, not of 1 ms")
+        self.assertIn("period 2.00ms, SCHED_FIFO 60", self.report("--view", "timerlat"))
+
+    def test_hardware_and_calls(self):
+        self.record("syscalls,hwlat:threshold=1us:width=100ms:window=150ms", "-d", "1s", "--",
+                    workload("getppid_loop"), "1000")
+        self.assertEqual(counts(json.loads(self.report("-f", "json")))["getppid"], 1000)
+        hwlat = self.view("hwlat")["hwlat"]
+        self.assertEqual((hwlat["threshold_ns"], hwlat["width_ns"], hwlat["window_ns"]),
+                         (1_000, 100_000_000, 150_000_000))
+        self.assertTrue(all(max(window["inner_ns"], window["outer_ns"]) >= 1_000 for window in hwlat["windows"]), hwlat)
+
+    def test_sections_without_interrupts(self):
+        """A workload keeps interrupts off for no known time, but each timer that expires shows a bound."""
+        self.record("worst:irqsoff:threshold=1us:keep=5,sched", "-a", "-d", "3s")
+        shown = self.view("worst")
+        self.assertTrue(shown["worst"], shown)
+        self.assertEqual({window["tracer"] for window in shown["worst"]}, {"irqsoff"})
+
+    def test_the_longest_are_kept_while_recording(self):
+        self.record("worst:keep=2,offcpu", "-a", "-d", "2s")
+        latencies = [window["latency_ns"] for window in self.view("worst")["worst"]]
+        self.assertEqual(len(latencies), 2, latencies)
+        self.assertEqual(latencies, sorted(latencies, reverse=True))
+
+    def test_what_is_refused(self):
+        for events, said in (("timerlat,osnoise", "would measure each other"),
+                             ("hwlat,osnoise", "would measure each other"),
+                             ("worst,worst:wakeup_rt", "worst is there twice"),
+                             ("worst:wakeup_xt", "unknown latency 'wakeup_xt'"),
+                             ("worst:keep=0", "not a number of latencies"),
+                             ("timerlat:priority=100", "not between 1 and 99"),
+                             ("timerlat:priority=x", "is no number"),
+                             ("timerlat:period=x", "timerlat:period"),
+                             ("timerlat:peroid=1ms", "unknown setting 'peroid'"),
+                             ("osnoise:runtime=2s", "bad runtime"),
+                             ("osnoise:runtime", "'runtime' is no setting"),
+                             ("hwlat:width=2s", "95 %")):
+            with self.subTest(events=events):
+                refused = overdue("record", "-o", self.file, "-a", "--events", events, "-d", "100ms")
+                self.assertEqual(refused.status, 2, refused)
+                self.assertIn(said, refused.err)
+                self.assertIn("hint:", refused.err)
+                self.assertFalse(os.path.exists(self.file))
 
 
 if __name__ == "__main__":

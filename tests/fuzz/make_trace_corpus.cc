@@ -36,11 +36,22 @@ T syscall_record(u16 kind, u32 nr, std::size_t tail = 0) {
   return record;
 }
 
+/// Of a recording that may be shown as each measurement with a command of its own.
+SessionInfo info_of_all() {
+  SessionInfo info = trace_test::sample_info();
+  info.options["timerlat.period_ns"] = "1000000";
+  info.options["osnoise.by"] = "thread";
+  info.options["app_timers.user"] = "1";
+  info.options["worst.latency"] = "wakeup";
+  info.options["hwlat.threshold_ns"] = "10000";
+  return info;
+}
+
 /// Not compressed, so that mutations reach the content.
 Bytes trace_of(std::span<const Schema* const> schemas, const std::vector<Bytes>& records) {
   trace_test::TraceBuilder trace;
   for (const Schema* schema : schemas) trace.chunk(ChunkType::schema, encode_schema(*schema));
-  trace.chunk(ChunkType::info, encode_info(trace_test::sample_info()))
+  trace.chunk(ChunkType::info, encode_info(info_of_all()))
       .chunk(ChunkType::records, trace_test::concatenated(records),
              static_cast<std::uint32_t>(records.size()))
       .chunk(ChunkType::receipt, encode_receipt(trace_test::sample_receipt()))
@@ -84,8 +95,7 @@ class Everything final : public StackNamer {
       stack.push_back({.address = address, .name = "folio_wait_writeback", .is_kernel = true});
     return stack;
   }
-  UserStack user_stack(std::uint32_t, const user_registers&, std::span<const std::byte>,
-                       KernelTime) override {
+  UserStack user_stack(std::uint32_t, const user_registers&, const UserCopy&, KernelTime) override {
     return {.frames = {{.name = "fsync", .module = "/lib/libc.so.6"},
                        {.module = "/bin/dd", .offset = 4096, .build_id = "abcdef"}},
             .end = "no unwind information in dd"};

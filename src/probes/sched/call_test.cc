@@ -75,12 +75,15 @@ TEST_F(CallInFlight, ThatMovesToAnotherCpuIsToldOfOnceWithAllItsParts) {
   EXPECT_GE(with_ledger, threads * sleeps * 9 / 10) << "but for switches the kernel hides";
 }
 
-/// A time or moment that a call was given in memory, as it was given. select() overwrites it with
-/// the time that is left, and poll() has it in a register.
 TEST_F(CallInFlight, ThatIsCommonHasNoWaitsUntilItIsOld) {
   constexpr u64 nap = 10'000'000, sleep = 60'000'000, least_age = 30'000'000;
+  Shared<u64> long_naps;  // on a machine without CPU time for the child
   Child child([&](Child&) {
-    for (int n = 0; n < 10; ++n) sleep_for(nap);
+    for (int n = 0; n < 10; ++n) {
+      const u64 before_ns = now_ns();
+      sleep_for(nap);
+      if (now_ns() - before_ns >= sleep) ++*long_naps;
+    }
     sleep_for(sleep);
   });
   Explaining measuring({child.pid()}, 5ms);
@@ -99,9 +102,12 @@ TEST_F(CallInFlight, ThatIsCommonHasNoWaitsUntilItIsOld) {
     if (length_ns >= sleep) ++sleeps;
   }
   EXPECT_EQ(naps, 0u);
-  EXPECT_EQ(sleeps, 1u);
+  EXPECT_GE(sleeps, 1u);
+  EXPECT_LE(sleeps, 1 + *long_naps);
 }
 
+/// A time or moment that a call was given in memory, as it was given. select() overwrites it with
+/// the time that is left, and poll() has it in a register.
 TEST_F(CallInFlight, SaysTheTimeInMemoryThatItWasGiven) {
   constexpr long rest_ns = 20'000'000;
   Child child([&](Child&) {

@@ -5,12 +5,25 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "bpf/worst.h"
 #include "report/tracer_text.h"
 #include "sinks/text_format.h"
 
 namespace overdue {
+
+void check(const HwlatPlan& plan) {
+  if (plan.threshold < std::chrono::microseconds(1))
+    throw Error("a threshold below 1us would take every look at the clock for a latency")
+        .hint("a threshold of 10us is the default")
+        .exit_status(2);
+  // Real-time threads that never sleep hang their CPU.
+  if (plan.width == Duration{} || plan.width > plan.window / 100 * 95)
+    throw Error("the width must be at most 95 % of the window")
+        .hint("a width of 500ms in a window of 1s is the default")
+        .exit_status(2);
+}
 
 KeptOptions kept_options(const HwlatPlan& plan) {
   return {{"threshold_ns", std::to_string(plan.threshold.count())},

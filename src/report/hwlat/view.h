@@ -20,6 +20,9 @@ struct HwlatPlan {
   bool by_kernel = false;  ///< true: the kernel's tracer, with its own threshold, width and window
 };
 
+/// Throws Error (exit status 2) for a threshold, width or window that the threads cannot have.
+void check(const HwlatPlan& plan);
+
 /// The plan as a recording keeps it, and back; a damaged setting gets its default.
 KeptOptions kept_options(const HwlatPlan& plan);
 HwlatPlan kept_hwlat_plan(const SessionInfo& info);

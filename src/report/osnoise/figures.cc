@@ -9,9 +9,33 @@
 
 #include "base/error.h"
 #include "probes/osnoise/probe.h"
+#include "sinks/text_format.h"
 #include "target/cpu_list.h"
 
 namespace overdue {
+
+void check(const OsnoisePlan& plan) {
+  const auto refuse = [](const std::string& what, const std::string& hint) {
+    throw Error("{}", what).hint(std::string(hint)).exit_status(2);
+  };
+  const std::string period = duration_text(plan.period_ns);
+  if (plan.period_ns < 1'000'000 || plan.period_ns > 60'000'000'000)
+    refuse(fmt::format("bad period {}: not between 1ms and 60s", period),
+           "a period of 1s is the default");
+  if (plan.runtime_ns == 0 || plan.runtime_ns > plan.period_ns)
+    refuse(fmt::format("bad runtime {}: it is of each period", duration_text(plan.runtime_ns)),
+           fmt::format("at most {}", period));
+  if (plan.priority < 0 || plan.priority > 99)
+    refuse(fmt::format("bad priority {}: not between 1 and 99", plan.priority),
+           "without a priority they are ordinary threads");
+  // A real-time thread that never sleeps hangs its CPU.
+  if (plan.priority > 0 && plan.runtime_ns > plan.period_ns / 100 * 95)
+    refuse("real-time threads must leave their CPUs 5 % of each period",
+           "a shorter runtime; or leave the priority out");
+  if (plan.threshold_ns == 0)
+    refuse("a threshold of 0 would take every look at the clock for noise",
+           "a threshold of 1us is the default");
+}
 
 KeptOptions kept_options(const OsnoisePlan& plan) {
   return {{"cpus", format_cpu_list(plan.cpus)},

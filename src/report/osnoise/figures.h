@@ -40,6 +40,10 @@ struct OsnoisePlan {
   std::size_t buckets = 256;
 };
 
+/// Throws Error (exit status 2) for a period, runtime, threshold or priority that the threads
+/// cannot have.
+void check(const OsnoisePlan& plan);
+
 /// Chooses by one of osnoise_words; throws Error (exit status 2) for any other word.
 void choose_rows(OsnoisePlan& plan, std::string_view word);
 /// Whether these rows need the origins of threads.

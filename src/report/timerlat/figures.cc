@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "resolve/kernel_stacks.h"
 #include "sinks/text_format.h"
 #include "target/cpu_list.h"
@@ -74,6 +75,17 @@ timerlat_cpu cpu_at_end(std::uint32_t cpu, std::uint64_t missed, timerlat_absenc
   record.missed = missed;
   record.absence = absence;
   return record;
+}
+
+void check(const TimerlatPlan& plan) {
+  if (plan.period_ns < 100'000 || plan.period_ns > 1'000'000'000)
+    throw Error("bad period {}: not between 100us and 1s", duration_text(plan.period_ns))
+        .hint("a period of 1000us is the default")
+        .exit_status(2);
+  if (plan.priority < 1 || plan.priority > 99)
+    throw Error("bad priority {}: not between 1 and 99", plan.priority)
+        .hint("a priority of 95 is the default")
+        .exit_status(2);
 }
 
 KeptOptions kept_options(const TimerlatPlan& plan) {

@@ -47,6 +47,9 @@ struct TimerlatPlan {
   std::size_t buckets = 256;
 };
 
+/// Throws Error (exit status 2) for a period or priority that the threads cannot have.
+void check(const TimerlatPlan& plan);
+
 /// The plan as a recording keeps it, and back; a damaged setting gets its default.
 KeptOptions kept_options(const TimerlatPlan& plan);
 TimerlatPlan kept_timerlat_plan(const SessionInfo& info);
