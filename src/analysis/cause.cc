@@ -31,13 +31,13 @@ std::string without_digits(std::string_view comm) {
 std::string_view largest_part(const Breakdown& parts) {
   const std::array<std::pair<std::uint64_t, std::string_view>, 8> all = {
       {{parts.blocked_ns(), "blocked"},
-       {parts.runqueue_ns, "runqueue"},
-       {parts.preempted_ns, "preempted"},
-       {parts.throttled_ns, "throttled"},
-       {parts.oncpu_ns, "oncpu"},
-       {parts.irq_ns, "irq"},
-       {parts.softirq_ns, "softirq"},
-       {parts.unknown_ns, "unknown"}}};
+       {parts.ns(ShareKind::runqueue), "runqueue"},
+       {parts.ns(ShareKind::preempted), "preempted"},
+       {parts.ns(ShareKind::throttled), "throttled"},
+       {parts.ns(ShareKind::oncpu), "oncpu"},
+       {parts.ns(ShareKind::irq), "irq"},
+       {parts.ns(ShareKind::softirq), "softirq"},
+       {parts.unexplained_ns, "unknown"}}};
   return std::max_element(all.begin(), all.end(),
                           [](const auto& a, const auto& b) { return a.first < b.first; })
       ->second;

@@ -108,11 +108,11 @@ TEST(CauseOf, DiffersByTheFunctionsOfTheProgram) {
 
 TEST(CauseOf, DiffersByTheLargestPart) {
   Finding one = finding_with({sleep_in("futex_wait", 900)});
-  one.breakdown = Breakdown{.runqueue_ns = 100, .sleeping_ns = 900};
+  one.breakdown = Breakdown{{ShareKind::runqueue, 100}, {ShareKind::sleeping, 900}};
   Finding other = one;
-  other.breakdown = Breakdown{.runqueue_ns = 200, .sleeping_ns = 800};
+  other.breakdown = Breakdown{{ShareKind::runqueue, 200}, {ShareKind::sleeping, 800}};
   EXPECT_EQ(cause_of(one), cause_of(other));
-  other.breakdown = Breakdown{.runqueue_ns = 600, .sleeping_ns = 400};
+  other.breakdown = Breakdown{{ShareKind::runqueue, 600}, {ShareKind::sleeping, 400}};
   EXPECT_NE(cause_of(one), cause_of(other));
 }
 

@@ -107,25 +107,24 @@ Wait wait_of(const RawWait& raw, StackNamer& namer) {
 }
 
 /// Leaves out a part that does not fit into the rest of `all_ns`. The parts of a damaged record may
-/// have any value, but with `unknown_ns` they add up to `all_ns`.
+/// have any value, but with what is unexplained they add up to `all_ns`.
 Breakdown breakdown_of(const ledger_parts& parts, std::uint64_t throttled_ns,
                        std::uint64_t all_ns) {
   std::uint64_t left = all_ns;
-  const auto take = [&left](std::uint64_t part) {
-    if (part > left) return std::uint64_t{0};
-    left -= part;
-    return part;
-  };
   Breakdown result;
-  result.sleeping_ns = take(parts.sleeping_ns);
-  result.uninterruptible_ns = take(parts.uninterruptible_ns);
-  result.runqueue_ns = take(parts.runqueue_ns);
-  result.preempted_ns = take(parts.preempted_ns);
-  result.throttled_ns = take(throttled_ns);
-  result.oncpu_ns = take(parts.oncpu_ns);
-  result.irq_ns = take(parts.irq_ns);
-  result.softirq_ns = take(parts.softirq_ns);
-  result.unknown_ns = left;
+  for (const auto& [kind, ns] : {std::pair{ShareKind::sleeping, parts.sleeping_ns},
+                                 {ShareKind::uninterruptible, parts.uninterruptible_ns},
+                                 {ShareKind::runqueue, parts.runqueue_ns},
+                                 {ShareKind::preempted, parts.preempted_ns},
+                                 {ShareKind::throttled, throttled_ns},
+                                 {ShareKind::oncpu, parts.oncpu_ns},
+                                 {ShareKind::irq, parts.irq_ns},
+                                 {ShareKind::softirq, parts.softirq_ns}}) {
+    if (ns == 0 || ns > left) continue;
+    left -= ns;
+    result.of(kind).ns = ns;
+  }
+  result.unexplained_ns = left;
   return result;
 }
 
@@ -312,9 +311,10 @@ std::uint64_t idle_ns_of(const Wait& wait) {
 
 void move_idle_time(const std::vector<Wait>& waits, Breakdown& parts) {
   for (const Wait& wait : waits) {
-    const std::uint64_t ns = std::min(idle_ns_of(wait), parts.preempted_ns);
-    parts.preempted_ns -= ns;
-    parts.unknown_ns += ns;
+    std::uint64_t& preempted_ns = parts.of(ShareKind::preempted).ns;
+    const std::uint64_t ns = std::min(idle_ns_of(wait), preempted_ns);
+    preempted_ns -= ns;
+    parts.unexplained_ns += ns;
   }
 }
 

@@ -16,12 +16,6 @@ using ::testing::Field;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-u64 sum_of(const Breakdown& parts) {
-  return parts.oncpu_ns + parts.runqueue_ns + parts.preempted_ns + parts.throttled_ns +
-         parts.sleeping_ns + parts.uninterruptible_ns + parts.irq_ns + parts.softirq_ns +
-         parts.unknown_ns;
-}
-
 TEST(Explain, PartsAddUpToTheLatencyWithWhatIsUnknown) {
   Explainer e;
   span_record span = span_of(7, 1000, 2000);
@@ -36,11 +30,11 @@ TEST(Explain, PartsAddUpToTheLatencyWithWhatIsUnknown) {
   e.fed.add(span);
   ASSERT_TRUE(e.finding.breakdown);
   const Breakdown& parts = *e.finding.breakdown;
-  EXPECT_EQ(parts.oncpu_ns, 100u);
+  EXPECT_EQ(parts.ns(ShareKind::oncpu), 100u);
   EXPECT_EQ(parts.blocked_ns(), 700u);
-  EXPECT_EQ(parts.throttled_ns, 40u);
-  EXPECT_EQ(parts.unknown_ns, 50u);
-  EXPECT_EQ(sum_of(parts), 1000u);
+  EXPECT_EQ(parts.ns(ShareKind::throttled), 40u);
+  EXPECT_EQ(parts.unexplained_ns, 50u);
+  EXPECT_EQ(parts.total_ns(), 1000u);
 }
 
 TEST(Explain, PartsAddUpEvenIfTheRecordIsDamaged) {
@@ -55,7 +49,7 @@ TEST(Explain, PartsAddUpEvenIfTheRecordIsDamaged) {
     if (i == 0) span.ledger.sleeping_ns = span.ledger.oncpu_ns = ~0ull;
     e.fed.add(span);
     ASSERT_TRUE(e.finding.breakdown);
-    ASSERT_EQ(sum_of(*e.finding.breakdown), 1000u);
+    ASSERT_EQ(e.finding.breakdown->total_ns(), 1000u);
   }
 }
 
@@ -147,8 +141,8 @@ TEST(Explain, CallsTimeUnknownInWhichAPreemptedThreadsCpuIdled) {
     span.ledger.preempted_ns = 900;
     e.fed.add(runs).add(wait_of(7, 1000, 0, 1900)).add(span);
     ASSERT_TRUE(e.finding.breakdown);
-    EXPECT_EQ(e.finding.breakdown->unknown_ns, unknown_ns);
-    EXPECT_EQ(e.finding.breakdown->preempted_ns, 1000 - unknown_ns);
+    EXPECT_EQ(e.finding.breakdown->unexplained_ns, unknown_ns);
+    EXPECT_EQ(e.finding.breakdown->ns(ShareKind::preempted), 1000 - unknown_ns);
   }
 }
 
@@ -378,7 +372,7 @@ TEST(Explain, TakesAnyBytes) {
     for (std::byte& byte : bytes) byte = static_cast<std::byte>(dice() % 4 ? dice() % 3 : dice());
     e.fed.add(*schemas[dice() % std::size(schemas)], bytes);
     if (!e.finding.breakdown) continue;
-    ASSERT_EQ(sum_of(*e.finding.breakdown), e.finding.latency_ns);
+    ASSERT_EQ(e.finding.breakdown->total_ns(), e.finding.latency_ns);
   }
   EXPECT_GT(e.fed.stalls, 1000u);
 }

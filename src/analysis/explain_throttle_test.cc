@@ -102,7 +102,7 @@ TEST(Explain, NamesTheLimitOfAThrottledPartOfAChainsThread) {
     const ChainLink& link = e.finding.chain[0];
     EXPECT_EQ(link.what, "waited");
     ASSERT_TRUE(link.ledger);
-    EXPECT_EQ(link.ledger->throttled_ns, 300u);
+    EXPECT_EQ(link.ledger->ns(ShareKind::throttled), 300u);
     EXPECT_EQ(link.throttle.has_value(), of_second == 8) << "the record is another thread's";
     if (link.throttle) {
       EXPECT_EQ(link.throttle->cgroup, "/api");

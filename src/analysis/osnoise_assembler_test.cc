@@ -84,12 +84,12 @@ TEST(OsnoiseAssembler, PausesAndTheirPeriod) {
   EXPECT_EQ(first.noises, 3u);
   EXPECT_EQ(first.flags, 0u);
   const TimerCause& cause = heard.causes[0];
-  ASSERT_EQ(cause.parts.size(), 3u);
-  EXPECT_EQ(cause.parts[0].name, "bash");
-  EXPECT_EQ(cause.parts[0].ns, 1'839'730u);
-  EXPECT_EQ(cause.parts[1].name, "local_timer");
-  EXPECT_EQ(cause.parts[1].ns, 78'437u);
-  EXPECT_EQ(cause.residual_ns, 10'127'353u - 1'839'730 - 78'437 - 46'125);
+  ASSERT_EQ(cause.parts.shares().size(), 3u);
+  EXPECT_EQ(cause.parts.longest_first()[0].name, "bash");
+  EXPECT_EQ(cause.parts.longest_first()[0].ns, 1'839'730u);
+  EXPECT_EQ(cause.parts.longest_first()[1].name, "local_timer");
+  EXPECT_EQ(cause.parts.longest_first()[1].ns, 78'437u);
+  EXPECT_EQ(cause.parts.unexplained_ns, 10'127'353u - 1'839'730 - 78'437 - 46'125);
   EXPECT_EQ(heard.pauses[1].interferences, 5u);
   EXPECT_EQ(heard.pauses[1].noises, 5u);
 
@@ -123,13 +123,13 @@ TEST(OsnoiseAssembler, NoiseWithinNoise) {
       "interference 3\n");
   ASSERT_EQ(heard.causes.size(), 1u);
   const TimerCause& cause = heard.causes[0];
-  ASSERT_EQ(cause.parts.size(), 3u);
-  EXPECT_EQ(cause.parts[0].name, "x");
-  EXPECT_EQ(cause.parts[0].ns, 400'000u);
-  EXPECT_EQ(cause.parts[1].name, "eth0");
-  EXPECT_EQ(cause.parts[1].ns, 90'000u);
-  EXPECT_EQ(cause.parts[2].ns, 10'000u);
-  EXPECT_EQ(cause.residual_ns, 150'000u);
+  ASSERT_EQ(cause.parts.shares().size(), 3u);
+  EXPECT_EQ(cause.parts.longest_first()[0].name, "x");
+  EXPECT_EQ(cause.parts.longest_first()[0].ns, 400'000u);
+  EXPECT_EQ(cause.parts.longest_first()[1].name, "eth0");
+  EXPECT_EQ(cause.parts.longest_first()[1].ns, 90'000u);
+  EXPECT_EQ(cause.parts.longest_first()[2].ns, 10'000u);
+  EXPECT_EQ(cause.parts.unexplained_ns, 150'000u);
 }
 
 /// From Linux 6.1: the interrupt came while the tracer wrote the line of the previous noise.
@@ -157,7 +157,7 @@ TEST(OsnoiseAssembler, NoiseOfPausesBelowTheThresholdIsNotTheNextOnes) {
       "interference 0\n");
   ASSERT_EQ(heard.pauses.size(), 1u);
   EXPECT_EQ(heard.pauses[0].noises, 0u);
-  EXPECT_EQ(heard.causes[0].residual_ns, 650'000u);
+  EXPECT_EQ(heard.causes[0].parts.unexplained_ns, 650'000u);
 }
 
 TEST(OsnoiseAssembler, WhatIsLostIsCountedAndNotMadeUp) {

@@ -173,12 +173,12 @@ TEST(LateWaits, OffTheCpuAndWokenLate) {
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_EQ(findings[0].title, "offcpu sleeping");
   EXPECT_EQ(findings[0].latency_ns, 9000U);
-  EXPECT_EQ(findings[0].breakdown->sleeping_ns, 6000U);
-  EXPECT_EQ(findings[0].breakdown->runqueue_ns, 3000U);
-  EXPECT_EQ(findings[0].breakdown->unknown_ns, 0U);
+  EXPECT_EQ(findings[0].breakdown->ns(ShareKind::sleeping), 6000U);
+  EXPECT_EQ(findings[0].breakdown->ns(ShareKind::runqueue), 3000U);
+  EXPECT_EQ(findings[0].breakdown->unexplained_ns, 0U);
   EXPECT_EQ(findings[1].title, "wakeup by softirq NET_RX");
   EXPECT_EQ(findings[1].latency_ns, 3000U);
-  EXPECT_EQ(findings[1].breakdown->runqueue_ns, 3000U);
+  EXPECT_EQ(findings[1].breakdown->ns(ShareKind::runqueue), 3000U);
   EXPECT_TRUE(found(wait, {}).empty());
   EXPECT_TRUE(found(wait, {.offcpu_ns = 9001, .wakeup_ns = 3001}).empty());
 }
@@ -187,10 +187,10 @@ TEST(LateWaits, PreemptedAndDeep) {
   const sched_wait preempted = make_wait(1000, 0, 10'000, WAIT_PREEMPTED);
   const auto findings = found(preempted, {.offcpu_ns = 1, .wakeup_ns = 1});
   ASSERT_EQ(findings.size(), 1U) << "nobody woke it";
-  EXPECT_EQ(findings[0].breakdown->preempted_ns, 9000U);
+  EXPECT_EQ(findings[0].breakdown->ns(ShareKind::preempted), 9000U);
   const auto deep = found(make_wait(1000, 7000, 10'000, WAIT_UNINTERRUPTIBLE), {.offcpu_ns = 1});
   ASSERT_EQ(deep.size(), 1U);
-  EXPECT_EQ(deep[0].breakdown->uninterruptible_ns, 6000U);
+  EXPECT_EQ(deep[0].breakdown->ns(ShareKind::uninterruptible), 6000U);
   EXPECT_EQ(deep[0].name, "uninterruptible");
 }
 

@@ -78,27 +78,25 @@ void add_noises(TimerCause& cause, const std::vector<timerlat_noise>& noises) {
       [&](const CauseNoise& a, const CauseNoise& b) { return order(a.noise) < order(b.noise); });
 }
 
-/// Gives every nanosecond to one part, or to the residual.
+/// Gives every nanosecond to one part, or leaves it unexplained.
 void share_out(TimerCause& cause) {
   const std::vector<u64> edges = edges_of(cause);
-  NoiseShares shares;
   for (std::size_t i = 0; i + 1 < edges.size(); ++i) {
     const u64 ns = edges[i + 1] - edges[i];
     const u64 before_irq_ns = edges[i] < cause.irq_ns ? ns : 0;
     CauseNoise* const found = innermost(cause.noises, edges[i], edges[i + 1]);
     if (found == nullptr) {
-      cause.residual_ns += ns;
-      cause.residual_before_irq_ns += before_irq_ns;
+      cause.parts.unexplained_ns += ns;
+      cause.unexplained_before_irq_ns += before_irq_ns;
       continue;
     }
     found->net_ns += ns;
     const timerlat_noise& noise = found->noise;
-    NoiseShare& share = shares.of(noise.kind, noise.number, noise_name(noise));
+    Share& share = cause.parts.of(share_kind(noise.kind), noise.number, noise_name(noise));
     if (noise.kind == NOISE_THREAD) share.priority = std::min<s32>(share.priority, noise.detail);
     share.ns += ns;
     share.before_irq_ns += before_irq_ns;
   }
-  cause.parts = shares.longest_first();
 }
 
 }  // namespace
@@ -133,18 +131,35 @@ TimerCause take_apart_pause(const Record& pause) {
   return cause;
 }
 
-std::string_view noise_kind_name(u32 kind) {
-  switch (kind) {
+ShareKind share_kind(u32 noise_kind) {
+  switch (noise_kind) {
     case NOISE_NMI:
-      return "nmi";
+      return ShareKind::nmi;
     case NOISE_IRQ:
     case NOISE_VECTOR:
-      return "irq";
+      return ShareKind::irq;
     case NOISE_SOFTIRQ:
-      return "softirq";
+      return ShareKind::softirq;
     case NOISE_THREAD:
-      return "thread";
+      return ShareKind::thread;
     case NOISE_HARDWARE:
+      return ShareKind::hardware;
+    default:
+      return ShareKind::other;
+  }
+}
+
+std::string_view noise_kind_name(ShareKind kind) {
+  switch (kind) {
+    case ShareKind::nmi:
+      return "nmi";
+    case ShareKind::irq:
+      return "irq";
+    case ShareKind::softirq:
+      return "softirq";
+    case ShareKind::thread:
+      return "thread";
+    case ShareKind::hardware:
       return "hardware";
     default:
       return "unknown";

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/noise_shares.h"
 #include "bpf/osnoise.h"
 #include "bpf/timerlat.h"
+#include "core/breakdown.h"
 #include "core/record.h"
 
 namespace overdue {
@@ -18,8 +18,7 @@ struct CauseNoise {
   std::uint64_t net_ns = 0;  ///< duration without nested noise, as osnoise's durations
 };
 
-/// Decomposition of an activation's latency. The parts and the residual add up to the latency, to
-/// the nanosecond.
+/// Decomposition of an activation's latency, to the nanosecond.
 struct TimerCause {
   timerlat_activation activation{};
   std::uint64_t begin_ns = 0;            ///< expiry for which the timer was set
@@ -27,13 +26,13 @@ struct TimerCause {
   std::uint64_t end_ns = 0;              ///< switch to the thread, or return to its program
   std::uint64_t latency_ns = 0;          ///< from begin_ns to end_ns
   std::uint64_t irq_delay_ns = 0;        ///< part of latency_ns until the timer's interrupt
-  std::vector<NoiseShare> parts;         ///< longest first
   std::vector<CauseNoise> noises;        ///< in order of their begins
   std::vector<std::uint64_t> addresses;  ///< kernel stack at the interrupt, innermost first
-  /// Time without any noise: exit from idle, the context switch itself, hardware, a hypervisor;
-  /// with LatencyEnd::user, also the thread's own way back to its program.
-  std::uint64_t residual_ns = 0;
-  std::uint64_t residual_before_irq_ns = 0;  ///< part of residual_ns before the interrupt
+  /// The noise, without nested noise. Unexplained is time without any noise: exit from idle, the
+  /// context switch itself, hardware, a hypervisor; with LatencyEnd::user, also the thread's own
+  /// way back to its program.
+  Breakdown parts;
+  std::uint64_t unexplained_before_irq_ns = 0;  ///< part of it before the interrupt
 };
 
 enum class LatencyEnd { thread, user };
@@ -49,13 +48,15 @@ TimerCause take_apart(const Record& activation, LatencyEnd end = LatencyEnd::thr
 TimerCause take_apart_pause(const Record& pause);
 
 /// "irq", "softirq", "nmi", "thread", as osnoise names them; "hardware".
-std::string_view noise_kind_name(u32 kind);
+std::string_view noise_kind_name(ShareKind kind);
+/// The share to which noise of a kind (enum noise_kind) belongs.
+ShareKind share_kind(u32 noise_kind);
 /// "local_timer", "NET_RX", "virtio1", a thread's name (raw); else empty.
 std::string noise_name(const timerlat_noise& noise);
 
 /// Whether noise of this kind has a name and a number.
-constexpr bool has_name(u32 noise_kind) {
-  return noise_kind != NOISE_NMI && noise_kind != NOISE_HARDWARE;
+constexpr bool has_name(ShareKind kind) {
+  return kind != ShareKind::nmi && kind != ShareKind::hardware;
 }
 
 }  // namespace overdue

@@ -3,31 +3,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "analysis/timer_fixture.h"
 
 namespace overdue {
 namespace {
 
-std::uint64_t sum_of(const TimerCause& cause) {
-  return std::accumulate(cause.parts.begin(), cause.parts.end(), cause.residual_ns,
-                         [](std::uint64_t sum, const NoiseShare& part) { return sum + part.ns; });
-}
-
 std::uint64_t ns_of(const TimerCause& cause, u32 kind) {
-  for (const NoiseShare& part : cause.parts)
-    if (part.kind == kind) return part.ns;
-  return 0;
+  return cause.parts.ns(share_kind(kind));
 }
 
 TEST(TimerCause, WithoutNoiseIsAllResidual) {
   const TimerCause cause = Activation{1300, 1900}.cause();
   EXPECT_EQ(cause.latency_ns, 900u);
   EXPECT_EQ(cause.irq_delay_ns, 300u);
-  EXPECT_EQ(cause.residual_ns, 900u);
-  EXPECT_EQ(cause.residual_before_irq_ns, 300u);
-  EXPECT_TRUE(cause.parts.empty());
+  EXPECT_EQ(cause.parts.unexplained_ns, 900u);
+  EXPECT_EQ(cause.unexplained_before_irq_ns, 300u);
+  EXPECT_TRUE(cause.parts.shares().empty());
 }
 
 // The example of the kernel's documentation: two interrupts within a thread. The thread's own share
@@ -37,18 +28,22 @@ TEST(TimerCause, InterruptsAreTakenFromTheThreadTheyInterrupted) {
   const TimerCause cause = activation.cause();
   EXPECT_EQ(cause.latency_ns, 39960u);
   EXPECT_EQ(cause.irq_delay_ns, 13585u);
-  EXPECT_EQ(ns_of(cause, NOISE_VECTOR), 7597u);
-  EXPECT_EQ(ns_of(cause, NOISE_IRQ), 7139u);
+  const std::vector<Share> parts = cause.parts.longest_first();
+  ASSERT_EQ(parts.size(), 3u);
+  EXPECT_EQ(parts[1].name, "local_timer");
+  EXPECT_EQ(parts[1].ns, 7597u);
+  EXPECT_EQ(parts[2].name, "qxl");
+  EXPECT_EQ(parts[2].ns, 7139u);
   EXPECT_EQ(ns_of(cause, NOISE_THREAD), 39000u - 7597 - 7139);
-  EXPECT_EQ(cause.residual_ns, 960u);
-  EXPECT_EQ(cause.parts.front().name, "cc1");
-  EXPECT_EQ(cause.parts.front().before_irq_ns, 13585u);
-  EXPECT_EQ(cause.parts.back().before_irq_ns, 0u);
+  EXPECT_EQ(cause.parts.unexplained_ns, 960u);
+  EXPECT_EQ(cause.parts.longest_first().front().name, "cc1");
+  EXPECT_EQ(cause.parts.longest_first().front().before_irq_ns, 13585u);
+  EXPECT_EQ(cause.parts.longest_first().back().before_irq_ns, 0u);
   ASSERT_EQ(cause.noises.size(), 3u);  // in order, clipped, with net durations
   EXPECT_EQ(cause.noises[0].noise.begin_ns, 1000u);
   EXPECT_EQ(cause.noises[0].net_ns, 39000u - 7597 - 7139);
   EXPECT_EQ(noise_name(cause.noises[1].noise), "local_timer");
-  EXPECT_EQ(sum_of(cause), cause.latency_ns);
+  EXPECT_EQ(cause.parts.total_ns(), cause.latency_ns);
 }
 
 TEST(TimerCause, TheInnermostHasTheTime) {
@@ -63,7 +58,7 @@ TEST(TimerCause, TheInnermostHasTheTime) {
   EXPECT_EQ(ns_of(cause, NOISE_IRQ), 200u);
   EXPECT_EQ(ns_of(cause, NOISE_SOFTIRQ), 200u);
   EXPECT_EQ(ns_of(cause, NOISE_THREAD), 200u);
-  EXPECT_EQ(cause.residual_ns, 300u);
+  EXPECT_EQ(cause.parts.unexplained_ns, 300u);
 }
 
 // The CPU was stopped within the handler of its timer interrupt.
@@ -75,7 +70,7 @@ TEST(TimerCause, WhatTheMachineWasStoppedForIsNobodysShare) {
   EXPECT_EQ(ns_of(cause, NOISE_HARDWARE), 600u);
   EXPECT_EQ(ns_of(cause, NOISE_VECTOR), 250u);
   EXPECT_EQ(ns_of(cause, NOISE_THREAD), 50u);
-  EXPECT_EQ(sum_of(cause), 1000u);
+  EXPECT_EQ(cause.parts.total_ns(), 1000u);
 }
 
 TEST(TimerCause, OnlyWhatIsWithinCounts) {
@@ -85,10 +80,10 @@ TEST(TimerCause, OnlyWhatIsWithinCounts) {
       {noise(NOISE_THREAD, 7, 1900, 2500, "seven"), noise(NOISE_SOFTIRQ, 1, 100, 1001),
        noise(NOISE_IRQ, 2, 100, 1000,
              "before")}}.cause();
-  EXPECT_EQ(cause.parts.size(), 2u);
+  EXPECT_EQ(cause.parts.shares().size(), 2u);
   EXPECT_EQ(ns_of(cause, NOISE_THREAD), 100u);
   EXPECT_EQ(ns_of(cause, NOISE_SOFTIRQ), 1u);
-  EXPECT_EQ(sum_of(cause), 1000u);
+  EXPECT_EQ(cause.parts.total_ns(), 1000u);
 }
 
 TEST(TimerCause, TheSameAgainIsOnePart) {
@@ -97,8 +92,8 @@ TEST(TimerCause, TheSameAgainIsOnePart) {
                  2000,
                  {noise(NOISE_IRQ, 9, 1100, 1200, "disk"), noise(NOISE_IRQ, 9, 1300, 1350, "disk")}}
           .cause();
-  ASSERT_EQ(cause.parts.size(), 1u);
-  EXPECT_EQ(cause.parts[0].ns, 150u);
+  ASSERT_EQ(cause.parts.shares().size(), 1u);
+  EXPECT_EQ(cause.parts.longest_first()[0].ns, 150u);
 }
 
 TEST(TimerCause, ToUserSpaceWhatCameAfterTheSwitchCountsToo) {
@@ -110,7 +105,7 @@ TEST(TimerCause, ToUserSpaceWhatCameAfterTheSwitchCountsToo) {
   const TimerCause cause = activation.cause(LatencyEnd::user);
   EXPECT_EQ(cause.latency_ns, 2000u);
   EXPECT_EQ(ns_of(cause, NOISE_THREAD), 500u);
-  EXPECT_EQ(sum_of(cause), 2000u);
+  EXPECT_EQ(cause.parts.total_ns(), 2000u);
 }
 
 TEST(TimerCause, AddressesStandBehindTheNoises) {
@@ -137,8 +132,8 @@ TEST(TimerCause, PartsAndResidualAlwaysAddUp) {
     }
     for (const LatencyEnd end : {LatencyEnd::thread, LatencyEnd::user}) {
       const TimerCause cause = activation.cause(end);
-      EXPECT_EQ(sum_of(cause), cause.latency_ns);
-      std::uint64_t net_ns = cause.residual_ns;
+      EXPECT_EQ(cause.parts.total_ns(), cause.latency_ns);
+      std::uint64_t net_ns = cause.parts.unexplained_ns;
       for (const CauseNoise& each : cause.noises) net_ns += each.net_ns;
       EXPECT_EQ(net_ns, cause.latency_ns);
     }
@@ -149,11 +144,12 @@ TEST(TimerCause, RecordsThatMakeNoSenseHaveNoParts) {
   EXPECT_EQ((Activation{1300, 900}.cause().latency_ns), 0u);
   const TimerCause late_irq = Activation{9000, 2000}.cause();
   EXPECT_EQ(late_irq.irq_delay_ns, 1000u);
-  EXPECT_EQ(late_irq.residual_ns, 1000u);
+  EXPECT_EQ(late_irq.parts.unexplained_ns, 1000u);
   const Activation cut{
       1000, 2000, {noise(NOISE_IRQ, 1, 1100, 1200), noise(NOISE_IRQ, 2, 1300, 1400)}};
-  EXPECT_EQ(cut.cause(LatencyEnd::thread, 1).parts.size(), 1u);
-  EXPECT_EQ(cut.cause(LatencyEnd::thread, 2 * sizeof(timerlat_noise) + 20).parts.size(), 0u);
+  EXPECT_EQ(cut.cause(LatencyEnd::thread, 1).parts.shares().size(), 1u);
+  EXPECT_EQ(cut.cause(LatencyEnd::thread, 2 * sizeof(timerlat_noise) + 20).parts.shares().size(),
+            0u);
 }
 
 }  // namespace

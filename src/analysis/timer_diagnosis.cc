@@ -18,25 +18,27 @@ std::string duration(std::uint64_t ns) {
 
 /// Shares of a latency by their causes.
 struct Shares {
-  std::uint64_t irqs_off_ns = 0;            ///< time of threads before the interrupt
-  const NoiseShare* irqs_off_by = nullptr;  ///< thread with the largest part of irqs_off_ns
-  std::uint64_t preempted_off_ns = 0;       ///< the interrupted, lower-priority thread ran on
-  std::uint64_t idle_ns = 0;                ///< residual of an idle CPU before the interrupt
-  std::uint64_t residual_ns = 0;            ///< the other residual
-  const NoiseShare* largest = nullptr;      ///< largest interference
+  std::vector<Share> parts;            ///< longest first; the pointers point to these
+  std::uint64_t irqs_off_ns = 0;       ///< time of threads before the interrupt
+  const Share* irqs_off_by = nullptr;  ///< thread with the largest part of irqs_off_ns
+  std::uint64_t preempted_off_ns = 0;  ///< the interrupted, lower-priority thread ran on
+  std::uint64_t idle_ns = 0;           ///< residual of an idle CPU before the interrupt
+  std::uint64_t residual_ns = 0;       ///< the other residual
+  const Share* largest = nullptr;      ///< largest interference
   std::uint64_t largest_ns = 0;
 };
 
-bool is_interrupted(const TimerCause& cause, const NoiseShare& part) {
-  return part.kind == NOISE_THREAD && part.number == cause.activation.interrupted_tid;
+bool is_interrupted(const TimerCause& cause, const Share& part) {
+  return part.kind == ShareKind::thread && part.number == cause.activation.interrupted_tid;
 }
 
 Shares shares_of(const TimerCause& cause, int priority) {
   Shares shares;
-  for (const NoiseShare& part : cause.parts) {
+  shares.parts = cause.parts.longest_first();
+  for (const Share& part : shares.parts) {
     std::uint64_t interfering_ns = part.ns;
     // A thread can delay an interrupt only by disabling interrupts.
-    if (part.kind == NOISE_THREAD) {
+    if (part.kind == ShareKind::thread) {
       shares.irqs_off_ns += part.before_irq_ns;
       if (!shares.irqs_off_by || part.before_irq_ns > shares.irqs_off_by->before_irq_ns)
         shares.irqs_off_by = &part;
@@ -52,8 +54,8 @@ Shares shares_of(const TimerCause& cause, int priority) {
     shares.largest_ns = interfering_ns;
   }
   const bool was_idle = cause.activation.interrupted_tid == 0;
-  shares.idle_ns = was_idle ? cause.residual_before_irq_ns : 0;
-  shares.residual_ns = cause.residual_ns - shares.idle_ns;
+  shares.idle_ns = was_idle ? cause.unexplained_before_irq_ns : 0;
+  shares.residual_ns = cause.parts.unexplained_ns - shares.idle_ns;
   return shares;
 }
 
@@ -72,10 +74,10 @@ std::string place_text(const std::vector<std::string>& functions) {
   return text;
 }
 
-std::string part_text(const NoiseShare& part) {
+std::string part_text(const Share& part) {
   const std::string name = printable(part.name);
-  if (part.kind == NOISE_THREAD) return fmt::format("thread {} (tid {})", name, part.number);
-  if (part.kind == NOISE_NMI) return "non-maskable interrupts";
+  if (part.kind == ShareKind::thread) return fmt::format("thread {} (tid {})", name, part.number);
+  if (part.kind == ShareKind::nmi) return "non-maskable interrupts";
   return fmt::format("{} {} ({})", noise_kind_name(part.kind), name, part.number);
 }
 
@@ -183,7 +185,7 @@ TimerDiagnosis diagnose(const TimerCause& cause, const std::vector<std::string>&
                                        shares.residual_ns, shares.largest_ns});
   if (shares.largest && most == shares.largest_ns) {
     TimerDiagnosis diagnosis{DelayCause::interference, most, shares.largest->name};
-    if (shares.largest->kind == NOISE_HARDWARE) {
+    if (shares.largest->kind == ShareKind::hardware) {
       diagnosis.cause = DelayCause::hardware;
       diagnosis.text = fmt::format(
           "all CPUs that are measured were stopped at once, for {}: hardware, firmware or a "
@@ -191,7 +193,7 @@ TimerDiagnosis diagnose(const TimerCause& cause, const std::vector<std::string>&
           duration(most));
       return diagnosis;
     }
-    if (shares.largest->kind == NOISE_THREAD &&
+    if (shares.largest->kind == ShareKind::thread &&
         shares.largest->number == cause.activation.header.tid) {
       diagnosis.cause = DelayCause::own_work;
       diagnosis.text =

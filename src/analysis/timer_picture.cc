@@ -46,14 +46,15 @@ struct Scale {
 };
 
 std::string label_of(const timerlat_noise& noise) {
-  const std::string_view kind = noise_kind_name(noise.kind);
-  if (!has_name(noise.kind)) return fmt::format("{}_noise", kind);
+  const std::string_view kind = noise_kind_name(share_kind(noise.kind));
+  if (!has_name(share_kind(noise.kind))) return fmt::format("{}_noise", kind);
   return fmt::format("{}_noise: {}:{}", kind, printable(noise_name(noise)), noise.number);
 }
 
 /// Text for the box of a noise entry, abbreviated if `room` is short.
 std::string short_name(const timerlat_noise& noise, std::size_t room) {
-  if (!has_name(noise.kind)) return std::string(noise_kind_name(noise.kind));
+  if (!has_name(share_kind(noise.kind)))
+    return std::string(noise_kind_name(share_kind(noise.kind)));
   std::string name = printable(noise_name(noise));
   if (name == "local_timer" && name.size() > room) name = "timer";
   return name;

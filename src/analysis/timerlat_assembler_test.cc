@@ -76,18 +76,18 @@ TEST(TimerlatAssembler, TheExampleOfTheDocumentation) {
   EXPECT_EQ(activation.irq_preempt_count, 0x80010000u);
 
   const TimerCause& cause = seen.causes[0];
-  std::uint64_t sum = cause.residual_ns;
-  for (const NoiseShare& part : cause.parts) sum += part.ns;
+  std::uint64_t sum = cause.parts.unexplained_ns;
+  for (const Share& part : cause.parts.shares()) sum += part.ns;
   EXPECT_EQ(sum, 39960u);
-  ASSERT_EQ(cause.parts.size(), 3u);
-  EXPECT_EQ(cause.parts[0].name, "cc1");
-  EXPECT_EQ(cause.parts[0].priority, 110);
+  ASSERT_EQ(cause.parts.shares().size(), 3u);
+  EXPECT_EQ(cause.parts.longest_first()[0].name, "cc1");
+  EXPECT_EQ(cause.parts.longest_first()[0].priority, 110);
   // 9909 ns net after the interrupt, and all time before the interrupt.
-  EXPECT_EQ(cause.parts[0].ns, 9909u + (13585 - 801) + 22);
-  EXPECT_EQ(cause.parts[1].name, "local_timer");
-  EXPECT_EQ(cause.parts[1].ns, 7597u);
-  EXPECT_EQ(cause.parts[2].name, "qxl");
-  EXPECT_EQ(cause.parts[2].ns, 7139u - 22);  // qxl began before the timer's end
+  EXPECT_EQ(cause.parts.longest_first()[0].ns, 9909u + (13585 - 801) + 22);
+  EXPECT_EQ(cause.parts.longest_first()[1].name, "local_timer");
+  EXPECT_EQ(cause.parts.longest_first()[1].ns, 7597u);
+  EXPECT_EQ(cause.parts.longest_first()[2].name, "qxl");
+  EXPECT_EQ(cause.parts.longest_first()[2].ns, 7139u - 22);  // qxl began before the timer's end
 }
 
 TEST(TimerlatAssembler, CutAnywhereItIsTheSame) {
@@ -97,7 +97,7 @@ TEST(TimerlatAssembler, CutAnywhereItIsTheSame) {
     for (std::size_t at = 0; at < all.size(); at += size)
       seen.assembler.feed(std::string_view(all).substr(at, size));
     ASSERT_EQ(seen.causes.size(), 1u) << size;
-    EXPECT_EQ(seen.causes[0].parts.size(), 3u) << size;
+    EXPECT_EQ(seen.causes[0].parts.shares().size(), 3u) << size;
   }
 }
 
@@ -137,7 +137,7 @@ TEST(TimerlatAssembler, StoppedWithoutAWord) {
   EXPECT_EQ(seen.activations[0].id, 402268u);
   EXPECT_TRUE(seen.activations[0].flags & ACTIVATION_STOPPED);
   EXPECT_EQ(seen.activations[0].noises, 3u);
-  EXPECT_EQ(seen.causes[0].parts[0].priority, 110);
+  EXPECT_EQ(seen.causes[0].parts.longest_first()[0].priority, 110);
   seen.assembler.finish();
   ASSERT_EQ(seen.activations.size(), 2u);
   EXPECT_FALSE(seen.activations[1].flags & ACTIVATION_STOPPED);
@@ -180,12 +180,14 @@ TEST(TimerlatAssembler, ReadsLinux61WithPreemptRt) {
   EXPECT_FALSE(activation.flags & ACTIVATION_USER_MODE);
   const TimerCause& cause = seen.causes[0];
   EXPECT_EQ(cause.addresses.size(), 4u);
-  ASSERT_EQ(cause.parts.size(), 2u);
-  EXPECT_EQ(cause.parts[0].name, "rcu_preempt");
-  EXPECT_EQ(cause.parts[0].ns, 9'680'786u - (572'075 - 569'082) + 21'557);
-  EXPECT_EQ(cause.parts[1].name, "local_timer");
-  EXPECT_EQ(cause.parts[1].ns, 55'307u);
-  EXPECT_EQ(cause.parts[0].ns + cause.parts[1].ns + cause.residual_ns, 13'247'365u);
+  ASSERT_EQ(cause.parts.shares().size(), 2u);
+  EXPECT_EQ(cause.parts.longest_first()[0].name, "rcu_preempt");
+  EXPECT_EQ(cause.parts.longest_first()[0].ns, 9'680'786u - (572'075 - 569'082) + 21'557);
+  EXPECT_EQ(cause.parts.longest_first()[1].name, "local_timer");
+  EXPECT_EQ(cause.parts.longest_first()[1].ns, 55'307u);
+  EXPECT_EQ(cause.parts.longest_first()[0].ns + cause.parts.longest_first()[1].ns +
+                cause.parts.unexplained_ns,
+            13'247'365u);
 }
 
 TEST(TimerlatAssembler, StoppedInTheInterrupt) {
@@ -248,13 +250,13 @@ TEST(TimerlatAssembler, AProgramsOwnWorkIsAPartOfWhatStopped) {
   EXPECT_EQ(activations[0].flags,
             unsigned{ACTIVATION_STOPPED | ACTIVATION_IN_THREAD | ACTIVATION_HAS_PRIORITY});
   EXPECT_EQ(cause.latency_ns, 901'000u);
-  ASSERT_EQ(cause.parts.size(), 2u);
-  EXPECT_EQ(cause.parts[0].name, "control");
-  EXPECT_EQ(cause.parts[0].number, 867u);
-  EXPECT_EQ(cause.parts[0].ns, 901'000u - 5'000 - 300'000);
-  EXPECT_EQ(cause.parts[1].name, "hog");
-  EXPECT_EQ(cause.parts[1].ns, 300'000u);
-  EXPECT_EQ(cause.residual_ns, 5'000u);
+  ASSERT_EQ(cause.parts.shares().size(), 2u);
+  EXPECT_EQ(cause.parts.longest_first()[0].name, "control");
+  EXPECT_EQ(cause.parts.longest_first()[0].number, 867u);
+  EXPECT_EQ(cause.parts.longest_first()[0].ns, 901'000u - 5'000 - 300'000);
+  EXPECT_EQ(cause.parts.longest_first()[1].name, "hog");
+  EXPECT_EQ(cause.parts.longest_first()[1].ns, 300'000u);
+  EXPECT_EQ(cause.parts.unexplained_ns, 5'000u);
 }
 
 TEST(TimerlatAssembler, NestedNoiseEndsWhereItsPartsDo) {
@@ -278,11 +280,11 @@ TEST(TimerlatAssembler, NestedNoiseEndsWhereItsPartsDo) {
   seen.assembler.finish();
   ASSERT_EQ(seen.causes.size(), 1u);
   std::vector<std::string> parts;
-  for (const NoiseShare& part : seen.causes[0].parts)
+  for (const Share& part : seen.causes[0].parts.longest_first())
     parts.push_back(fmt::format("{} {}", part.name, part.ns));
   EXPECT_EQ(parts,
             (std::vector<std::string>{"NET_RX 5000", "cat 5000", "local_timer 3000", "eth0 2000"}));
-  EXPECT_EQ(seen.causes[0].residual_ns, 5000u);  // the idle thread is no noise
+  EXPECT_EQ(seen.causes[0].parts.unexplained_ns, 5000u);  // the idle thread is no noise
   EXPECT_EQ(fixed_text(seen.activations[0].interrupted), "swapper/0");
 }
 
@@ -374,8 +376,8 @@ TEST(TimerlatAssembler, HostileInputIsBounded) {
   EXPECT_EQ(seen.assembler.unmatched(), 1u);
   EXPECT_EQ(seen.activations[0].noises, TIMERLAT_NOISES_MAX);
   EXPECT_EQ(seen.activations[0].kernel_frames, 256u);
-  std::uint64_t sum = seen.causes[0].residual_ns;
-  for (const NoiseShare& part : seen.causes[0].parts) sum += part.ns;
+  std::uint64_t sum = seen.causes[0].parts.unexplained_ns;
+  for (const Share& part : seen.causes[0].parts.shares()) sum += part.ns;
   EXPECT_EQ(sum, seen.causes[0].latency_ns);
 }
 

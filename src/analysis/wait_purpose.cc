@@ -115,8 +115,8 @@ Meant meant_by(const Finding& finding) {
   }
   // Short waits have no records. A stop by a signal or a tracer is no time that the program asked
   // for.
-  if (whole && finding.breakdown && finding.breakdown->sleeping_ns > stopped_ns)
-    meant.ns = std::max(meant.ns, finding.breakdown->sleeping_ns - stopped_ns);
+  if (whole && finding.breakdown && finding.breakdown->ns(ShareKind::sleeping) > stopped_ns)
+    meant.ns = std::max(meant.ns, finding.breakdown->ns(ShareKind::sleeping) - stopped_ns);
   meant.ns = std::min(meant.ns, finding.latency_ns);
   return meant;
 }
@@ -169,7 +169,7 @@ bool has_asked(const CallObject& client, const Finding& finding) {
 
 /// The sleep of a call that only waits: its last waits may have no record.
 std::uint64_t all_sleep_ns(const Finding& finding, const Meant& meant) {
-  const std::uint64_t slept_ns = finding.breakdown ? finding.breakdown->sleeping_ns : 0;
+  const std::uint64_t slept_ns = finding.breakdown ? finding.breakdown->ns(ShareKind::sleeping) : 0;
   return std::max(meant.ns, std::min(slept_ns, finding.latency_ns));
 }
 
@@ -270,8 +270,7 @@ bool is_behind_busy_threads(const Finding& finding) {
   for (const ChainLink& link : finding.chain) {
     if (!link.is_thread) continue;
     if (link.ledger)
-      busy_ns += link.ledger->oncpu_ns + link.ledger->irq_ns + link.ledger->softirq_ns +
-                 link.ledger->runqueue_ns + link.ledger->preempted_ns + link.ledger->throttled_ns;
+      busy_ns += link.ledger->active_ns();
     else if (link.what == "ran")
       busy_ns += link.ns;
   }

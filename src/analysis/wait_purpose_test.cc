@@ -82,7 +82,7 @@ TEST(WaitPurpose, IsTheRequestOfASleep) {
 TEST(WaitPurpose, OfASleepIsNotTheTimeForWhichASignalOrATracerStoppedTheThread) {
   Finding sleep = slept("clock_nanosleep", "hrtimer_nanosleep", 100);
   sleep.waits.push_back({.ns = 850, .state = "other", .kernel_stack = {{.name = "ptrace_stop"}}});
-  sleep.breakdown = Breakdown{.oncpu_ns = 20, .sleeping_ns = 980};
+  sleep.breakdown = Breakdown{{ShareKind::oncpu, 20}, {ShareKind::sleeping, 980}};
   expect(sleep, "time", "its request", 130);
 }
 

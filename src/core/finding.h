@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "core/breakdown.h"
 #include "core/session_info.h"
 #include "core/stack.h"
 
@@ -108,21 +109,6 @@ struct Wait {
     const std::uint64_t ready_ns = runqueue_ns + throttled_ns;
     return !could_run() && ns > ready_ns ? ns - ready_ns : 0;
   }
-};
-
-/// The parts of a span's latency. With `unknown_ns`, they add up to the latency.
-struct Breakdown {
-  std::uint64_t oncpu_ns = 0;
-  std::uint64_t runqueue_ns = 0;
-  std::uint64_t preempted_ns = 0;
-  std::uint64_t throttled_ns = 0;  ///< by a CPU quota or the real-time limit
-  std::uint64_t sleeping_ns = 0;
-  std::uint64_t uninterruptible_ns = 0;
-  std::uint64_t irq_ns = 0;
-  std::uint64_t softirq_ns = 0;
-  std::uint64_t unknown_ns = 0;
-
-  std::uint64_t blocked_ns() const { return sleeping_ns + uninterruptible_ns; }
 };
 
 /// Waits of a thread with the same state and kernel stack.

@@ -63,8 +63,8 @@ void describe_breakdown(Members& member, const std::optional<Breakdown>& breakdo
   member.object_if(breakdown.has_value(), "blocked",
                    [&] {
                      member.type("blocked", "The parts of a breakdown's blocked_ns");
-                     member("sleeping_ns", parts.sleeping_ns);
-                     member("uninterruptible_ns", parts.uninterruptible_ns);
+                     member("sleeping_ns", parts.ns(ShareKind::sleeping));
+                     member("uninterruptible_ns", parts.ns(ShareKind::uninterruptible));
                    },
                    {.look = Look::parts, .part_of = "blocked_ns"});
 }
@@ -211,14 +211,14 @@ void describe(Members& member, const WaitPlace& place) {
 
 void describe(Members& member, const Breakdown& parts) {
   member.type("breakdown", "The parts of a period");
-  member("oncpu_ns", parts.oncpu_ns);
-  member("runqueue_ns", parts.runqueue_ns);
-  member("preempted_ns", parts.preempted_ns);
-  member("throttled_ns", parts.throttled_ns);
+  member("oncpu_ns", parts.ns(ShareKind::oncpu));
+  member("runqueue_ns", parts.ns(ShareKind::runqueue));
+  member("preempted_ns", parts.ns(ShareKind::preempted));
+  member("throttled_ns", parts.ns(ShareKind::throttled));
   member("blocked_ns", parts.blocked_ns());
-  member("irq_ns", parts.irq_ns);
-  member("softirq_ns", parts.softirq_ns);
-  member("unknown_ns", parts.unknown_ns);
+  member("irq_ns", parts.ns(ShareKind::irq));
+  member("softirq_ns", parts.ns(ShareKind::softirq));
+  member("unknown_ns", parts.unexplained_ns);
 }
 
 void describe(Members& member, const SignalHandler& handler) {

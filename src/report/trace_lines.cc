@@ -23,7 +23,8 @@ std::string noise_text(const CauseNoise& each) {
   else if (noise.kind == NOISE_IRQ || noise.kind == NOISE_VECTOR)
     what = fmt::format("irq_noise: {}:{}", name, noise.number);
   else
-    what = fmt::format("{}_noise: {:>8}:{}", noise_kind_name(noise.kind), name, noise.number);
+    what = fmt::format("{}_noise: {:>8}:{}", noise_kind_name(share_kind(noise.kind)), name,
+                       noise.number);
   return fmt::format("{} start {}.{:09} duration {} ns\n", what, noise.begin_ns / 1'000'000'000,
                      noise.begin_ns % 1'000'000'000, each.net_ns);
 }

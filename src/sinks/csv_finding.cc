@@ -60,18 +60,19 @@ void describe_operation(Members& cell, const Finding& finding, const SessionInfo
 }
 
 void describe_parts(Members& cell, const std::optional<Breakdown>& breakdown) {
-  const auto part = [&](std::string_view key, std::uint64_t Breakdown::* ns) {
-    cell(key, or_null(breakdown ? &((*breakdown).*ns) : nullptr));
+  const auto part = [&](std::string_view key, ShareKind kind) {
+    const std::uint64_t ns = breakdown ? breakdown->ns(kind) : 0;
+    cell(key, or_null(breakdown ? &ns : nullptr));
   };
-  part("oncpu_ns", &Breakdown::oncpu_ns);
-  part("runqueue_ns", &Breakdown::runqueue_ns);
-  part("preempted_ns", &Breakdown::preempted_ns);
-  part("throttled_ns", &Breakdown::throttled_ns);
-  part("sleeping_ns", &Breakdown::sleeping_ns);
-  part("uninterruptible_ns", &Breakdown::uninterruptible_ns);
-  part("irq_ns", &Breakdown::irq_ns);
-  part("softirq_ns", &Breakdown::softirq_ns);
-  part("unknown_ns", &Breakdown::unknown_ns);
+  part("oncpu_ns", ShareKind::oncpu);
+  part("runqueue_ns", ShareKind::runqueue);
+  part("preempted_ns", ShareKind::preempted);
+  part("throttled_ns", ShareKind::throttled);
+  part("sleeping_ns", ShareKind::sleeping);
+  part("uninterruptible_ns", ShareKind::uninterruptible);
+  part("irq_ns", ShareKind::irq);
+  part("softirq_ns", ShareKind::softirq);
+  cell("unknown_ns", or_null(breakdown ? &breakdown->unexplained_ns : nullptr));
 }
 
 }  // namespace

@@ -32,8 +32,9 @@ inline Finding late_open() {
   f.latency_ns = 2'310'000'000;
   f.threshold_ns = 2'000'000'000;
   f.result = 7;
-  f.breakdown = Breakdown{
-      .oncpu_ns = 8'000'000, .runqueue_ns = 12'000'000, .uninterruptible_ns = 2'290'000'000};
+  f.breakdown = Breakdown{{ShareKind::oncpu, 8'000'000},
+                          {ShareKind::runqueue, 12'000'000},
+                          {ShareKind::uninterruptible, 2'290'000'000}};
   Wait wait{.ns = 2'302'000'000, .runqueue_ns = 12'000'000, .state = "uninterruptible"};
   wait.kernel_stack = {in_kernel("schedule"), in_kernel("jbd2_log_wait_commit"),
                        in_kernel("ext4_create"), in_kernel("do_syscall_64")};

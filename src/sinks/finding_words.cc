@@ -253,11 +253,11 @@ std::string other_parts(const ChainLink& link) {
   if (!link.ledger) return {};
   const Breakdown& parts = *link.ledger;
   std::vector<std::pair<std::uint64_t, std::string_view>> all = {
-      {parts.oncpu_ns, "ran"},
-      {parts.blocked_ns() + parts.runqueue_ns, "waited"},
-      {parts.preempted_ns, was_preempted},
-      {parts.throttled_ns, was_throttled},
-      {parts.irq_ns + parts.softirq_ns, "was interrupted for"}};
+      {parts.ns(ShareKind::oncpu), "ran"},
+      {parts.blocked_ns() + parts.ns(ShareKind::runqueue), "waited"},
+      {parts.ns(ShareKind::preempted), was_preempted},
+      {parts.ns(ShareKind::throttled), was_throttled},
+      {parts.ns(ShareKind::irq) + parts.ns(ShareKind::softirq), "was interrupted for"}};
   for (auto& [ns, verb] : all)
     if (verb == verb_of(link.what)) ns -= std::min(ns, link.ns);
   std::sort(all.begin(), all.end(), std::greater());
@@ -265,8 +265,9 @@ std::string other_parts(const ChainLink& link) {
   for (const auto& [ns, verb] : all)
     if (ns > 0 && ns >= link.during_ns / 10)
       said += fmt::format("; {} {}{}", verb, duration_text(ns), circumstances(link, verb, ns));
-  if (parts.unknown_ns >= link.during_ns / 10 && link.what != "unknown" && parts.unknown_ns > 0)
-    said += fmt::format("; {} unknown", duration_text(parts.unknown_ns));
+  if (parts.unexplained_ns >= link.during_ns / 10 && link.what != "unknown" &&
+      parts.unexplained_ns > 0)
+    said += fmt::format("; {} unknown", duration_text(parts.unexplained_ns));
   return said;
 }
 

@@ -36,7 +36,7 @@ TEST(LinkText, NamesTheLimitThatThrottledTheThreadForAPartOfItsTime) {
   link.what = "waited";
   link.ns = 800'000'000;
   link.during_ns = 1'000'000'000;
-  link.ledger = Breakdown{.throttled_ns = 200'000'000, .sleeping_ns = 800'000'000};
+  link.ledger = Breakdown{{ShareKind::throttled, 200'000'000}, {ShareKind::sleeping, 800'000'000}};
   EXPECT_TRUE(link_text(link).ends_with("; was throttled for 200ms")) << link_text(link);
   link.throttle = Throttle{"/shop/api", 1, 20'000'000, 100'000'000};
   EXPECT_TRUE(link_text(link).ends_with(

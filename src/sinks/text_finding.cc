@@ -162,13 +162,15 @@ void Writer::parts(const Breakdown& parts) {
   const CpuShares behind = runners(false), by = runners(true);
   std::vector<Part> all = {
       {"blocked", blocked, ""},
-      {"run queue", parts.runqueue_ns, shares_text("behind", behind, parts.runqueue_ns), behind},
-      {"preempted", parts.preempted_ns, shares_text(by_threads, by, parts.preempted_ns), by},
-      {"throttled", parts.throttled_ns, throttlers(parts.throttled_ns)},
-      {"on CPU", parts.oncpu_ns, cpu_places_text(finding_.on_cpu)},
-      {"interrupts", parts.irq_ns, ""},
-      {"softirqs", parts.softirq_ns, ""},
-      {"unknown", parts.unknown_ns, ""}};
+      {"run queue", parts.ns(ShareKind::runqueue),
+       shares_text("behind", behind, parts.ns(ShareKind::runqueue)), behind},
+      {"preempted", parts.ns(ShareKind::preempted),
+       shares_text(by_threads, by, parts.ns(ShareKind::preempted)), by},
+      {"throttled", parts.ns(ShareKind::throttled), throttlers(parts.ns(ShareKind::throttled))},
+      {"on CPU", parts.ns(ShareKind::oncpu), cpu_places_text(finding_.on_cpu)},
+      {"interrupts", parts.ns(ShareKind::irq), ""},
+      {"softirqs", parts.ns(ShareKind::softirq), ""},
+      {"unknown", parts.unexplained_ns, ""}};
   std::sort(all.begin(), all.end(), [](const Part& a, const Part& b) { return a.ns > b.ns; });
   const std::uint64_t least = finding_.latency_ns / 1000;
   for (const Part& one : all) {

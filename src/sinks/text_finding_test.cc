@@ -156,7 +156,7 @@ TEST_F(FindingText, TellsWhatAThreadOfTheChainWaitedForACpu) {
 
 TEST_F(FindingText, NamesEachQuotaWithItsShareOfTheThrottledTime) {
   Finding f = late_open();
-  f.breakdown = Breakdown{.throttled_ns = 2'310'000'000};
+  f.breakdown = Breakdown{{ShareKind::throttled, 2'310'000'000}};
   f.waits.assign(2, Wait{});
   f.waits[0].throttled_ns = 1'000'000'000;
   f.waits[0].throttle = Throttle{"/shop/db", 1, 50'000'000, 100'000'000};
@@ -176,7 +176,8 @@ TEST_F(FindingText, NamesEachQuotaWithItsShareOfTheThrottledTime) {
 
 TEST_F(FindingText, HasNoChainOfAWaitThatHardlyMattered) {
   Finding f = late_open();
-  f.breakdown = Breakdown{.runqueue_ns = 2'309'000'000, .uninterruptible_ns = 1'000'000};
+  f.breakdown =
+      Breakdown{{ShareKind::runqueue, 2'309'000'000}, {ShareKind::uninterruptible, 1'000'000}};
   f.waits[0].ns = f.latency_ns;
   f.waits[0].runqueue_ns = 2'309'000'000;
   f.places[0].blocked_ns = 1'000'000;
@@ -261,10 +262,10 @@ TEST_F(FindingText, SaysAllThatAThreadOfTheChainDid) {
   link.during_ns = 2'290'000'000;
   link.ns = 1'000'000'000;
   link.places = {{"sleeping", 1'000'000'000, 10, link.kernel_stack}};
-  link.ledger = Breakdown{.oncpu_ns = 790'000'000,
-                          .preempted_ns = 100'000'000,
-                          .sleeping_ns = 1'000'000'000,
-                          .unknown_ns = 400'000'000};
+  link.ledger = Breakdown({{ShareKind::oncpu, 790'000'000},
+                           {ShareKind::preempted, 100'000'000},
+                           {ShareKind::sleeping, 1'000'000'000}},
+                          400'000'000);
   EXPECT_THAT(text_of(f), HasSubstr("└ jbd2/vda-8[203] held it up: waited 1.00s, 10 times, in "
                                     "submit_bio_wait; ran 790ms; 400ms unknown\n"));
   link.what = "ran";
@@ -309,7 +310,7 @@ TEST_F(FindingText, SaysWhereWhoRanWas) {
   const auto place = [](std::uint64_t samples, std::string function) {
     return CpuPlace{samples, {in_program(std::move(function)), in_program("flush")}};
   };
-  f.breakdown->oncpu_ns = 80'000'000;
+  f.breakdown->of(ShareKind::oncpu).ns = 80'000'000;
   f.on_cpu = {26, {place(21, "crc_block"), place(3, "sort_names"), place(2, "hardly")}};
   EXPECT_THAT(text_of(f), HasSubstr("on CPU       80.0ms  81 % in crc_block ← flush, "
                                     "12 % in sort_names ← flush (26 samples)\n"));

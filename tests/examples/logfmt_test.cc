@@ -32,7 +32,7 @@ TEST(Logfmt, HasALineForAFinding) {
   finding.name = "fs\nync";
   finding.latency_ns = 2'310'000'000;
   finding.breakdown = Breakdown{};
-  finding.breakdown->oncpu_ns = 5;
+  finding.breakdown->of(ShareKind::oncpu).ns = 5;
   const std::string text = written(std::make_shared<FindingSection>(finding));
   EXPECT_THAT(text, StartsWith("type=stall number=0"));
   EXPECT_THAT(text, HasSubstr(R"( name="fs\nync" )"));

@@ -20,6 +20,9 @@ constexpr std::size_t rows_shown = 40;
 constexpr std::size_t explained = 3;
 constexpr std::array<std::string_view, 6> part_kinds{"slack",     "irq",       "handler",
                                                      "run queue", "throttled", "return"};
+constexpr std::array<ShareKind, 6> parts_in_time{ShareKind::slack,     ShareKind::irq_delay,
+                                                 ShareKind::handler,   ShareKind::runqueue,
+                                                 ShareKind::throttled, ShareKind::way_back};
 
 std::string table_of(std::span<const AppTimerRow> rows) {
   return app_timers_table(rows.first(std::min(rows.size(), rows_shown)));
@@ -51,10 +54,10 @@ void describe_late_cells(Members& cell, const LateTimer& late) {
   cell("cpu", late.timer.header.cpu);
   cell("expires_ns", late.timer.expires_ns);
   cell("latency_ns", late.latency_ns);
-  for (const std::string_view kind : part_kinds) {
-    const auto part = std::ranges::find(late.parts, kind, &LatenessPart::kind);
-    cell(kind == "run queue" ? std::string("run_queue_ns") : fmt::format("{}_ns", kind),
-         part == late.parts.end() ? 0 : part->ns);
+  for (const ShareKind kind : parts_in_time) {
+    const std::string name =
+        kind == ShareKind::runqueue ? "run_queue" : std::string(part_word(kind));
+    cell(name + "_ns", late.parts.ns(kind));
   }
 }
 
@@ -68,17 +71,17 @@ void add_rows(CsvRows& csv, const std::vector<AppTimerRow>& rows, std::string_vi
   });
 }
 
-}  // namespace
-
-void describe(Members& member, const LatenessPart& part) {
-  const bool has_thread = part.tid != 0;
-  member("kind", part.kind, {.choices = part_kinds});
+void describe_part(Members& member, const Share& part) {
+  const bool has_thread = part.number != 0;
+  member("kind", part_word(part.kind), {.choices = part_kinds});
   member("ns", part.ns);
-  member("name", when(has_thread, part.who), {.help = "of the thread that had the CPU"});
-  member("tid", when(has_thread, part.tid), {.help = "of this thread"});
+  member("name", when(has_thread, part.name), {.help = "of the thread that had the CPU"});
+  member("tid", when(has_thread, part.number), {.help = "of this thread"});
   member("ran_ns", when(has_thread, part.ran_ns),
          {.help = "part of ns in which this thread had the CPU"});
 }
+
+}  // namespace
 
 void describe(Members& member, const LateTimer& late) {
   const app_timer& timer = late.timer;
@@ -93,7 +96,8 @@ void describe(Members& member, const LateTimer& late) {
   member("latency_ns", late.latency_ns, {.help = "from expires_ns to time_ns"});
   member("irq_delay_ns", latency_in(timer, TimerContext::irq),
          {.help = "part of latency_ns until the timer's interrupt"});
-  member("parts", late.parts, {.help = "in order of time"});
+  member.list("parts", late.parts.shares(), [&](const Share& part) { describe_part(member, part); },
+              {.help = "in order of time"});
   member("throttled_by", late.throttle, {.help = "the limit that throttled the thread"});
   member.object(
       "interrupted", [&] { describe_interrupted(member, timer); },

@@ -11,7 +11,6 @@
 
 namespace overdue {
 
-void describe(Members& member, const LatenessPart& part);
 void describe(Members& member, const LateTimer& late);
 void describe(Members& member, const AppTimerRow& row);
 

@@ -47,26 +47,26 @@ LateTimer take_apart_timer(const Record& record) {
   late.latency_ns = latency_in(timer, TimerContext::user);
   const std::uint64_t irq_ns = latency_in(timer, TimerContext::irq);
   const std::uint64_t slack_ns = std::min<std::uint64_t>(irq_ns, timer.slack_ns);
-  const auto part = [&](std::string_view kind, std::uint64_t ns) {
-    if (ns > 0) late.parts.push_back({.kind = kind, .who = {}, .tid = 0, .ns = ns, .ran_ns = 0});
+  const auto part = [&](ShareKind kind, std::uint64_t ns) {
+    if (ns > 0) late.parts.of(kind).ns = ns;
   };
-  part("slack", slack_ns);
-  part("irq", irq_ns - slack_ns);
-  part("handler", between(timer.irq_ns, timer.wake_ns));
+  part(ShareKind::slack, slack_ns);
+  part(ShareKind::irq_delay, irq_ns - slack_ns);
+  part(ShareKind::handler, between(timer.irq_ns, timer.wake_ns));
   const bool kept_behind = timer.flags & APP_TIMER_KEPT;
   std::uint64_t queue_ns = between(timer.wake_ns, timer.run_ns);
   std::uint64_t return_ns = between(timer.run_ns, timer.header.time_ns);
   std::uint64_t& kept_ns = kept_behind ? return_ns : queue_ns;
   const std::uint64_t throttled_ns = std::min<std::uint64_t>(kept_ns, timer.throttled_ns);
   kept_ns -= throttled_ns;
-  part("run queue", queue_ns);
-  if (!late.parts.empty() && late.parts.back().kind == "run queue") {
-    late.parts.back().who = fixed_text(timer.behind);
-    late.parts.back().tid = timer.behind_tid;
-    late.parts.back().ran_ns = std::min<std::uint64_t>(queue_ns, timer.behind_ns);
+  if (queue_ns > 0) {
+    Share& queue =
+        late.parts.of(ShareKind::runqueue, timer.behind_tid, std::string(fixed_text(timer.behind)));
+    queue.ns = queue_ns;
+    queue.ran_ns = std::min<std::uint64_t>(queue_ns, timer.behind_ns);
   }
-  part("throttled", throttled_ns);
-  part("return", return_ns);
+  part(ShareKind::throttled, throttled_ns);
+  part(ShareKind::way_back, return_ns);
   const std::size_t frames = std::min<std::size_t>(
       timer.kernel_frames, (record.bytes.size() - std::min(record.bytes.size(), sizeof timer)) / 8);
   late.addresses.resize(frames);

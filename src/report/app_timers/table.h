@@ -10,6 +10,7 @@
 
 #include "bpf/app_timer.h"
 #include "bpf/sched.h"
+#include "core/breakdown.h"
 #include "core/finding.h"
 #include "core/histogram.h"
 #include "core/record.h"
@@ -19,22 +20,12 @@
 
 namespace overdue {
 
-/// A share of the latency of a wake-up by a timer.
-struct LatenessPart {
-  /// "slack", "irq", "handler", "run queue", "throttled" or "return", as in the docs.
-  std::string_view kind;
-  std::string who;        ///< raw name of the thread that had the CPU, or empty
-  std::uint32_t tid = 0;  ///< tid of that thread, or 0
-  std::uint64_t ns = 0;
-  std::uint64_t ran_ns = 0;  ///< part of ns in which that thread ran, or, with tid 0, the CPU idled
-};
-
-/// One wake-up by a timer, decomposed: its parts add up to its latency, to the nanosecond.
+/// One wake-up by a timer, decomposed to the nanosecond.
 struct LateTimer {
   app_timer timer{};
-  std::string name;              ///< the call that waited, as in AppTimerRow
-  std::uint64_t latency_ns = 0;  ///< from the requested time to the way back to the program
-  std::vector<LatenessPart> parts;
+  std::string name;                      ///< the call that waited, as in AppTimerRow
+  std::uint64_t latency_ns = 0;          ///< from the requested time to the way back to the program
+  Breakdown parts;                       ///< in order of time; the run queue has the thread before
   std::optional<Throttle> throttle;      ///< the limit that throttled the thread
   std::vector<std::uint64_t> addresses;  ///< kernel stack of the interrupt, innermost first
   Stack stack;                           ///< the same with names, in wake-ups that are shown

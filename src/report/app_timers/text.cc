@@ -15,10 +15,10 @@ std::string name_and_tid(const std::string& comm, std::uint32_t tid) {
   return fmt::format("{}[{}]", printable(comm), tid);
 }
 
-std::string part_text(const LatenessPart& part, const LateTimer& late) {
+std::string part_text(const Share& part, const LateTimer& late) {
   const app_timer& timer = late.timer;
-  if (part.kind == "slack") return "the kernel may be this late (timer slack)";
-  if (part.kind == "irq") {
+  if (part.kind == ShareKind::slack) return "the kernel may be this late (timer slack)";
+  if (part.kind == ShareKind::irq_delay) {
     const std::string there =
         timer.interrupted_tid == 0
             ? ", which was idle"
@@ -26,20 +26,37 @@ std::string part_text(const LatenessPart& part, const LateTimer& late) {
                                                          timer.interrupted_tid));
     return fmt::format("until the interrupt came on CPU {}{}", timer.timer_cpu, there);
   }
-  if (part.kind == "handler") return "in the interrupt, until it woke the thread";
-  if (part.kind == "run queue") {
+  if (part.kind == ShareKind::handler) return "in the interrupt, until it woke the thread";
+  if (part.kind == ShareKind::runqueue) {
     CpuShares ran;
-    ran.add({0, part.tid, part.who}, part.ran_ns);
+    ran.add({0, part.number, part.name}, part.ran_ns);
     const std::string text = shares_text("behind", ran, part.ns);
     return text.empty() ? "until it ran" : text;
   }
-  if (part.kind == "throttled")
+  if (part.kind == ShareKind::throttled)
     return late.throttle ? throttle_text(late.throttle)
                          : "by the CPU quota of its cgroup, or the limit of real-time threads";
   return timer.flags & APP_TIMER_KEPT ? "until it ran again" : "until its system call had ended";
 }
 
 }  // namespace
+
+std::string_view part_word(ShareKind kind) {
+  switch (kind) {
+    case ShareKind::slack:
+      return "slack";
+    case ShareKind::irq_delay:
+      return "irq";
+    case ShareKind::handler:
+      return "handler";
+    case ShareKind::runqueue:
+      return "run queue";
+    case ShareKind::throttled:
+      return "throttled";
+    default:
+      return "return";
+  }
+}
 
 std::string app_timers_table(std::span<const AppTimerRow> rows) {
   constexpr std::string_view titles[] = {"IRQ latency (us)", "thread latency (us)",
@@ -69,8 +86,8 @@ std::string late_timer_text(const LateTimer& late, const SessionInfo& info) {
       "{}  {}  {} was {} late on CPU {}\n", local_time_of_day(info.wall(end)), late.name,
       name_and_tid(std::string(fixed_text(timer.header.comm)), timer.header.tid),
       duration_text(late.latency_ns), timer.header.cpu);
-  for (const LatenessPart& part : late.parts)
-    text += fmt::format("  {:<11} {:>8}  {}\n", part.kind, duration_text(part.ns),
+  for (const Share& part : late.parts.shares())
+    text += fmt::format("  {:<11} {:>8}  {}\n", part_word(part.kind), duration_text(part.ns),
                         part_text(part, late));
   if (late.stack.empty()) return text;
   text += "  where that CPU was when the interrupt came:\n";

@@ -45,7 +45,7 @@ std::uint64_t seconds_text(std::string_view text) {
 
 void HwlatWindows::add(const osnoise_gap& gap, const TimerCause& cause, const SessionInfo& info) {
   HwlatSample& window = open_[gap.header.cpu];
-  std::uint64_t ns = cause.residual_ns;
+  std::uint64_t ns = cause.parts.unexplained_ns;
   bool has_thread = gap.flags & OSNOISE_UNSEEN;
   for (const CauseNoise& each : cause.noises) {
     has_thread = has_thread || each.noise.kind == NOISE_THREAD;

@@ -57,7 +57,7 @@ osnoise_gap gap_of(u64 begin_ns, u64 ns, u32 flags) {
 TimerCause cause_of(u64 ns, u16 kind, u64 noise_ns) {
   TimerCause cause;
   cause.latency_ns = ns;
-  cause.residual_ns = ns - noise_ns;
+  cause.parts.unexplained_ns = ns - noise_ns;
   if (noise_ns == 0) return cause;
   CauseNoise noise{};
   noise.noise.kind = kind;

@@ -84,14 +84,14 @@ OsnoisePlan kept_osnoise_plan(const SessionInfo& info) {
   return plan;
 }
 
-std::vector<NoiseShare> parts_by(std::vector<NoiseShare> parts, Whose by) {
+std::vector<Share> parts_by(std::vector<Share> parts, Whose by) {
   if (by != Whose::name && by != Whose::pattern) return parts;
-  std::map<std::string, NoiseShare> threads;
-  for (const NoiseShare& part : parts) {
-    if (part.kind != NOISE_THREAD || part.number == 0) continue;
+  std::map<std::string, Share> threads;
+  for (const Share& part : parts) {
+    if (part.kind != ShareKind::thread || part.number == 0) continue;
     const std::string name = key_of({.tid = part.number, .comm = part.name}, by).comm;
-    NoiseShare& sum = threads[name];
-    sum.kind = NOISE_THREAD;
+    Share& sum = threads[name];
+    sum.kind = ShareKind::thread;
     sum.name = name;
     ++sum.threads;
     sum.count += part.count;
@@ -99,12 +99,9 @@ std::vector<NoiseShare> parts_by(std::vector<NoiseShare> parts, Whose by) {
     sum.max_ns = std::max(sum.max_ns, part.max_ns);
   }
   std::erase_if(
-      parts, [](const NoiseShare& part) { return part.kind == NOISE_THREAD && part.number != 0; });
+      parts, [](const Share& part) { return part.kind == ShareKind::thread && part.number != 0; });
   for (auto& [name, sum] : threads) parts.push_back(std::move(sum));
-  std::ranges::sort(parts, [](const NoiseShare& one, const NoiseShare& other) {
-    return std::tie(other.ns, one.kind, one.number, one.name) <
-           std::tie(one.ns, other.kind, other.number, other.name);
-  });
+  sort_longest_first(parts);
   return parts;
 }
 
@@ -149,8 +146,8 @@ void NoiseTally::add_thread(const CauseNoise& each, const NoiseOrigins& origins,
   std::memcpy(thread.comm, each.noise.name, COMM_SIZE);
   const Owner owner =
       key_of(known.of_kernel != 0 ? kernel_owner() : owner_of(thread, known.origin), by);
-  NoiseShare& share = owners_[owner];
-  share.kind = NOISE_THREAD;
+  Share& share = owners_[owner];
+  share.kind = ShareKind::thread;
   ++share.count;
   share.ns += each.net_ns;
   share.max_ns = std::max(share.max_ns, each.net_ns);
@@ -163,11 +160,12 @@ void NoiseTally::add(const osnoise_gap& gap, const TimerCause& cause, const Osno
     if (each.noise.kind == NOISE_THREAD && each.noise.number != 0 && needs_origins(plan.by))
       add_thread(each, origins, plan.by);
     else
-      shares_.count(each.noise.kind, each.noise.number, noise_name(each.noise), each.net_ns);
+      shares_.count(share_kind(each.noise.kind), each.noise.number, noise_name(each.noise),
+                    each.net_ns);
   if (gap.flags & OSNOISE_UNSEEN)
-    shares_.count(NOISE_THREAD, 0, "", cause.residual_ns);
+    shares_.count(ShareKind::thread, 0, "", cause.parts.unexplained_ns);
   else if (gap.interferences == 0)
-    shares_.count(NOISE_HARDWARE, 0, "", cause.residual_ns);
+    shares_.count(ShareKind::hardware, 0, "", cause.parts.unexplained_ns);
   if (!plan.histogram) return;
   if (histogram_.counts().empty()) histogram_ = EvenHistogram(plan.bucket_ns, plan.buckets);
   histogram_.add(gap.noise_ns);
@@ -176,7 +174,7 @@ void NoiseTally::add(const osnoise_gap& gap, const TimerCause& cause, const Osno
 void NoiseTally::merge(const NoiseTally& other) {
   shares_.merge(other.shares_);
   for (const auto& [owner, more] : other.owners_) {
-    NoiseShare& share = owners_[owner];
+    Share& share = owners_[owner];
     share.kind = more.kind;
     share.count += more.count;
     share.ns += more.ns;
@@ -191,7 +189,7 @@ void NoiseTally::merge(const NoiseTally& other) {
 
 std::vector<NoisePart> NoiseTally::parts(Whose by, const Names& names) const {
   std::vector<NoisePart> parts;
-  for (NoiseShare& share : parts_by(shares_.longest_first(), by))
+  for (Share& share : parts_by(shares_.longest_first(), by))
     parts.push_back({std::move(share), std::nullopt, 0});
   for (const auto& [owner, share] : owners_)
     parts.push_back({share, owner, processes_.count(owner)});
@@ -204,7 +202,7 @@ std::vector<NoisePart> NoiseTally::parts(Whose by, const Names& names) const {
 }
 
 std::uint64_t NoiseTally::parts_ns() const {
-  std::uint64_t sum = shares_.total_ns();
+  std::uint64_t sum = shares_.explained_ns();
   for (const auto& [owner, share] : owners_) sum += share.ns;
   return sum;
 }

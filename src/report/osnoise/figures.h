@@ -67,7 +67,7 @@ using NoiseOrigins = std::map<std::uint32_t, noise_origin>;
 NoiseOrigins origins_of(const Record& gap);
 
 /// A part of the noise, as a row shows it.
-struct NoisePart : NoiseShare {
+struct NoisePart : Share {
   std::optional<Owner> owner{};  ///< of threads that are added up by cgroup or parent
   std::uint64_t processes = 0;   ///< likewise
 };
@@ -90,14 +90,14 @@ class NoiseTally {
  private:
   void add_thread(const CauseNoise& noise, const NoiseOrigins& origins, Whose by);
 
-  NoiseShares shares_;
-  std::map<Owner, NoiseShare> owners_;  ///< time of threads by cgroup or parent
+  Breakdown shares_;
+  std::map<Owner, Share> owners_;  ///< time of threads by cgroup or parent
   ProcessCounts processes_;
   EvenHistogram histogram_;  ///< has the buckets of the plan from the first noise on
 };
 
 /// The parts, with those of threads added up by name or pattern; longest first.
-std::vector<NoiseShare> parts_by(std::vector<NoiseShare> parts, Whose by);
+std::vector<Share> parts_by(std::vector<Share> parts, Whose by);
 
 /// Finds the paths of the cgroups.
 void resolve_cgroups(std::vector<NoisePart>& parts, const Names& names);

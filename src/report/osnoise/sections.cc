@@ -87,7 +87,7 @@ TableWidth table_width(const ReportContext& context) {
 }  // namespace
 
 void describe(Members& member, const NoisePart& part) {
-  const bool is_thread = part.kind == NOISE_THREAD && !part.owner;
+  const bool is_thread = part.kind == ShareKind::thread && !part.owner;
   const Owner owner = part.owner.value_or(Owner{});
   member.type("noise_part", "Interferences of one kind and name");
   member("kind", noise_kind_name(part.kind),
@@ -104,7 +104,7 @@ void describe(Members& member, const NoisePart& part) {
   describe_common(member, owner, part.processes);
   member("tid", when(is_thread && part.threads == 0, part.number),
          {.help = "thread; 0: the kernel reported no switch to it"});
-  member("number", when(part.kind != NOISE_THREAD, part.number),
+  member("number", when(part.kind != ShareKind::thread, part.number),
          {.help = "number of the interrupt"});
   member("count", part.count);
   member("ns", part.ns);

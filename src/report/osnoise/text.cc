@@ -20,7 +20,7 @@ constexpr std::size_t name_width = 27;
 /// name.
 std::string name_of(const NoisePart& part, Whose by) {
   if (part.owner) return owner_text(*part.owner, by, part.processes);
-  if (part.kind == NOISE_HARDWARE) return "or a hypervisor";
+  if (part.kind == ShareKind::hardware) return "or a hypervisor";
   if (!has_name(part.kind)) return {};
   if (part.threads > 0) return owner_text({.comm = part.name}, Whose::name, part.threads);
   if (part.name.empty() && part.number == 0) return "not reported";
@@ -39,7 +39,7 @@ std::vector<NoiseLine> lines_of(const std::vector<NoisePart>& parts, std::size_t
                                 std::uint64_t residual_ns) {
   std::vector<NoiseLine> lines;
   NoiseLine rest{"others", "", 0, 0, 0};
-  std::map<u32, std::size_t> shown;
+  std::map<ShareKind, std::size_t> shown;
   std::size_t left_out = 0;
   for (const NoisePart& part : parts) {
     if (shown[part.kind]++ < most) {

@@ -120,7 +120,7 @@ TEST(OsnoiseFigures, PartsAddUp) {
   EXPECT_EQ(cpu.tally.parts_ns() + cpu.residual_ns(), noise_ns);
   EXPECT_EQ(cpu.residual_ns(), 8812u - 2848 - 3068 + 3000 - 2000);
   std::string reported;
-  for (const NoiseShare& part : cpu.tally.parts(Whose::thread))
+  for (const Share& part : cpu.tally.parts(Whose::thread))
     reported += fmt::format("{} {}:{} {} {}\n", noise_kind_name(part.kind), part.name, part.number,
                             part.count, part.ns);
   EXPECT_EQ(reported,
@@ -188,19 +188,21 @@ TEST(LiveTables, HaveAFormForEightyColumns) {
 }
 
 TEST(OsnoiseParts, ByNameThreadsAddUpAndNothingIsLost) {
-  std::vector<NoiseShare> parts = {
-      {.kind = NOISE_IRQ, .number = 4, .name = "disk", .count = 1, .ns = 50, .max_ns = 50},
-      {.kind = NOISE_THREAD, .number = 0, .count = 1, .ns = 5, .max_ns = 5}};
-  for (u32 tid = 1; tid <= 300; ++tid)
-    parts.push_back(
-        {.kind = NOISE_THREAD, .number = tid, .name = "sh", .count = 2, .ns = tid, .max_ns = tid});
-  const std::vector<NoiseShare> named = parts_by(parts, Whose::name);
+  Breakdown noise;
+  noise.count(ShareKind::irq, 4, "disk", 50);
+  noise.count(ShareKind::thread, 0, "", 5);
+  for (u32 tid = 1; tid <= 300; ++tid) {
+    noise.count(ShareKind::thread, tid, "sh", tid - 1);
+    noise.count(ShareKind::thread, tid, "sh", 1);
+  }
+  const std::vector<Share> parts = noise.longest_first();
+  const std::vector<Share> named = parts_by(parts, Whose::name);
   ASSERT_EQ(named.size(), 3u);
   EXPECT_EQ(named[0].name, "sh");
   EXPECT_EQ(named[0].threads, 300u);
   EXPECT_EQ(named[0].count, 600u);
   EXPECT_EQ(named[0].ns, 300u * 301 / 2);
-  EXPECT_EQ(named[0].max_ns, 300u);
+  EXPECT_EQ(named[0].max_ns, 299u);
   EXPECT_EQ(named[1].name, "disk");
   EXPECT_EQ(named[2].ns, 5u);
   EXPECT_EQ(parts_by(parts, Whose::thread).size(), parts.size());

@@ -117,13 +117,13 @@ std::vector<FoldedStack> folded_stacks(const Finding& finding, WakerFrames waker
   const Breakdown& parts = *finding.breakdown;
   folding.add("blocked, too shortly for a stack", FrameKind::waiting,
               beyond(parts.blocked_ns(), blocked_ns));
-  folding.add("run queue", FrameKind::waiting, parts.runqueue_ns);
-  folding.add("preempted", FrameKind::waiting, parts.preempted_ns);
-  folding.add("throttled", FrameKind::waiting, parts.throttled_ns);
-  folding.add("on CPU", FrameKind::kernel, parts.oncpu_ns);
-  folding.add("interrupts", FrameKind::kernel, parts.irq_ns);
-  folding.add("soft interrupts", FrameKind::kernel, parts.softirq_ns);
-  folding.add("unknown", FrameKind::unknown, parts.unknown_ns);
+  folding.add("run queue", FrameKind::waiting, parts.ns(ShareKind::runqueue));
+  folding.add("preempted", FrameKind::waiting, parts.ns(ShareKind::preempted));
+  folding.add("throttled", FrameKind::waiting, parts.ns(ShareKind::throttled));
+  folding.add("on CPU", FrameKind::kernel, parts.ns(ShareKind::oncpu));
+  folding.add("interrupts", FrameKind::kernel, parts.ns(ShareKind::irq));
+  folding.add("soft interrupts", FrameKind::kernel, parts.ns(ShareKind::softirq));
+  folding.add("unknown", FrameKind::unknown, parts.unexplained_ns);
   return folding.take();
 }
 

@@ -39,15 +39,15 @@ std::vector<std::string> lines_of(const Finding& finding) {
 
 TEST(FlameOfFindings, PartsAddUpToTheLatency) {
   Finding finding = late_fsync();
-  finding.breakdown = Breakdown{.oncpu_ns = 1'500,
-                                .runqueue_ns = 1'000,
-                                .preempted_ns = 200,
-                                .throttled_ns = 100,
-                                .sleeping_ns = 50,
-                                .uninterruptible_ns = 6'400,
-                                .irq_ns = 500,
-                                .softirq_ns = 200,
-                                .unknown_ns = 50};
+  finding.breakdown = Breakdown({{ShareKind::oncpu, 1'500},
+                                 {ShareKind::runqueue, 1'000},
+                                 {ShareKind::preempted, 200},
+                                 {ShareKind::throttled, 100},
+                                 {ShareKind::sleeping, 50},
+                                 {ShareKind::uninterruptible, 6'400},
+                                 {ShareKind::irq, 500},
+                                 {ShareKind::softirq, 200}},
+                                50);
   EXPECT_THAT(lines_of(finding),
               ElementsAre("worker;[a+0x1];main;fsync;fsync;ext4_sync_file;io_schedule; 6000",
                           "worker;[a+0x1];main;fsync;fsync;blocked, too shortly for a stack; 450",
@@ -121,7 +121,7 @@ Finding ran(std::string name, std::uint64_t begin_ns, std::uint64_t end_ns, std:
   finding.thread = {.pid = 1, .tid = tid, .comm = "worker"};
   finding.time = KernelTime(Duration(end_ns));
   finding.latency_ns = end_ns - begin_ns;
-  finding.breakdown = Breakdown{.oncpu_ns = finding.latency_ns};
+  finding.breakdown = Breakdown{{ShareKind::oncpu, finding.latency_ns}};
   return finding;
 }
 

@@ -19,8 +19,8 @@ constexpr std::array<std::string_view, 6> noise_kinds{"irq",    "softirq",  "nmi
 constexpr std::array<std::string_view, 7> verdicts{
     "irqs_off", "preemption_off", "interference", "idle_exit", "hardware", "wakeup", "own_work"};
 
-void describe_part(Members& member, const NoiseShare& part) {
-  const bool is_thread = part.kind == NOISE_THREAD;
+void describe_part(Members& member, const Share& part) {
+  const bool is_thread = part.kind == ShareKind::thread;
   member("kind", noise_kind_name(part.kind), {.choices = noise_kinds});
   member("name", part.name);
   member("number", when(!is_thread, part.number), {.help = "of the interrupt"});
@@ -107,9 +107,9 @@ void describe(Members& member, const TimerStop& stop) {
   member("irq_delay_ns", cause.irq_delay_ns,
          {.help = "part of latency_ns until the timer's interrupt"});
   member.list(
-      "parts", cause.parts, [&](const NoiseShare& part) { describe_part(member, part); },
+      "parts", cause.parts.longest_first(), [&](const Share& part) { describe_part(member, part); },
       {.help = "noise by kind and name, longest first; without nested noise", .below = true});
-  member("residual_ns", cause.residual_ns, {.help = "time without any noise"});
+  member("residual_ns", cause.parts.unexplained_ns, {.help = "time without any noise"});
   member("steal_ns", activation.steal_ns,
          {.help = "steal time of the CPU since the previous activation, by the hypervisor"});
   member("complete", (activation.flags & ACTIVATION_CUT) == 0,

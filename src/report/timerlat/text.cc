@@ -25,7 +25,7 @@ std::string part_line(std::string_view kind, const std::string& name, std::uint6
                      percent_of(ns, of_ns));
 }
 
-std::string part_name(const NoiseShare& part) {
+std::string part_name(const Share& part) {
   if (!has_name(part.kind)) return {};
   return fmt::format("{}:{}", printable(part.name), part.number);
 }
@@ -139,9 +139,9 @@ std::string timerlat_cause(const TimerStop& stop) {
       activation.header.cpu, activation.id, context_name(stop.context),
       duration_text(latency_in(activation, stop.context)), duration_text(stop.limit_ns));
   text += fmt::format("{}\n\n", stop.diagnosis.text);
-  for (const NoiseShare& part : cause.parts)
+  for (const Share& part : cause.parts.longest_first())
     text += part_line(noise_kind_name(part.kind), part_name(part), part.ns, cause.latency_ns);
-  text += part_line("residual", "", cause.residual_ns, cause.latency_ns);
+  text += part_line("residual", "", cause.parts.unexplained_ns, cause.latency_ns);
   text += part_line("total", fmt::format("IRQ delay {} ns", grouped(cause.irq_delay_ns)),
                     cause.latency_ns, cause.latency_ns);
   if (activation.flags & ACTIVATION_CUT)

@@ -47,7 +47,7 @@ bool is_for_one_descriptor(const Finding& finding) {
 bool has_unknown_waits(const Finding& finding) {
   return finding.span == span_name(SPAN_SYSCALL) && !finding.longest_wait() &&
          finding.kernel_stack.empty() && finding.breakdown &&
-         finding.breakdown->sleeping_ns > finding.latency_ns / 2;
+         finding.breakdown->ns(ShareKind::sleeping) > finding.latency_ns / 2;
 }
 
 bool is_input_without_wait(const Finding& finding) {

@@ -261,7 +261,7 @@ TEST(Answers, AreNotBlamedForAWaitWithoutARecord) {
   Finding finding = receives();
   finding.waits.clear();
   finding.places.clear();
-  finding.breakdown = Breakdown{.sleeping_ns = 70 * ms};
+  finding.breakdown = Breakdown{{ShareKind::sleeping, 70 * ms}};
   finding.purpose = {};
   EXPECT_TRUE(Answers::decide(finding));
   EXPECT_EQ(late(finding, {}, {{10, 5}}), 0u) << "the other side may have been idle";
@@ -272,7 +272,7 @@ TEST(Answers, AreNotWaitedForInAFutexOfWhichNothingIsKnown) {
   finding.name = "futex";
   finding.waits.clear();
   finding.places.clear();
-  finding.breakdown = Breakdown{.sleeping_ns = 70 * ms};
+  finding.breakdown = Breakdown{{ShareKind::sleeping, 70 * ms}};
   EXPECT_TRUE(Answers::decide(finding));
   EXPECT_EQ(late(finding, {}, {{10, 5}}), 0u);
   StackFrame lock;

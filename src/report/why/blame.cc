@@ -120,7 +120,7 @@ void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std
   row.cause.may_be_idle |= root.may_be_idle;
   if (finding.type == "hang" && (finding.name == "flock" || finding.name == "fcntl"))
     row.cause.lock_wanted_by = finding.thread.pid;
-  if (finding.breakdown) add_parts(row.cause.parts, *finding.breakdown);
+  if (finding.breakdown) row.cause.parts.merge(*finding.breakdown);
   Late& late = row.late[of];
   late.who.add(finding.thread, ns);
   add_thread(late, finding.thread.tid, ns);
@@ -130,7 +130,7 @@ void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std
   else if (is_page_fault(finding))
     late.fault_ns += ns;
   else if (finding.breakdown)
-    late.disk_ns += std::min(ns, finding.breakdown->uninterruptible_ns);
+    late.disk_ns += std::min(ns, finding.breakdown->ns(ShareKind::uninterruptible));
   if (root.thread) {
     const std::string name = without_numbers(root.thread->comm);
     late.by[name].add(*root.thread, explained_ns);
@@ -186,9 +186,11 @@ void BlameTable::end_call(std::uint32_t tid) {
 void BlameTable::add_waits_for_cpu(const Finding& finding, const WhySampling::Class& of) {
   if (!finding.breakdown) return;
   const Breakdown& parts = *finding.breakdown;
-  if (const std::uint64_t ns = parts.runqueue_ns + parts.preempted_ns; ns > 0)
+  if (const std::uint64_t ns = parts.ns(ShareKind::runqueue) + parts.ns(ShareKind::preempted);
+      ns > 0)
     runqueue_.add(finding, of, ns);
-  if (parts.throttled_ns > 0) throttled_.add(finding, of, parts.throttled_ns);
+  if (parts.ns(ShareKind::throttled) > 0)
+    throttled_.add(finding, of, parts.ns(ShareKind::throttled));
 }
 
 void BlameTable::add_left_out(const Finding& finding, const WhySampling::Class& of) {

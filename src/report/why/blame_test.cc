@@ -27,7 +27,7 @@ Finding blocked(std::uint32_t tid, std::uint64_t ms_late) {
   finding.thread = {.pid = 10, .tid = tid, .comm = "waiter-" + std::to_string(tid)};
   finding.latency_ns = ms_late * ms;
   finding.threshold_ns = ms;
-  finding.breakdown = Breakdown{.sleeping_ns = ms_late * ms};
+  finding.breakdown = Breakdown{{ShareKind::sleeping, ms_late * ms}};
   finding.user_stack = stack_of({"wait_for_lock", "work"});
   Wait wait{.ns = ms_late * ms, .state = "sleeping"};
   wait.kernel_stack = {{.name = "futex_wait", .module = "[kernel]", .is_kernel = true},
@@ -128,7 +128,8 @@ ChainLink in_turn(std::uint32_t tid, std::uint64_t during_ms) {
   link.what = during_ms > 10 ? "waited" : "ran";
   link.during_ns = during_ms * ms;
   link.ns = during_ms > 10 ? (during_ms - 10) * ms : during_ms * ms;
-  link.ledger = Breakdown{.oncpu_ns = 10 * ms, .sleeping_ns = (during_ms - 10) * ms};
+  link.ledger =
+      Breakdown{{ShareKind::oncpu, 10 * ms}, {ShareKind::sleeping, (during_ms - 10) * ms}};
   link.is_thread = true;
   link.waking_stack = stack_of({"book", "work"});
   return link;
@@ -155,7 +156,7 @@ TEST(BlameTable, ThreadsThatHoldALockInTurnAreOneRoot) {
 TEST(BlameTable, ThreadsThatRanAreOneRowAndKeepACommonName) {
   BlameTable table;
   Finding finding = blocked(1, 10);
-  finding.breakdown = Breakdown{.preempted_ns = 10 * ms};
+  finding.breakdown = Breakdown{{ShareKind::preempted, 10 * ms}};
   finding.waits = {Wait{.ns = 10 * ms, .state = "preempted"}};
   finding.waits[0].ran.add({0, 30, "cc1plus"}, 4 * ms);
   finding.waits[0].ran.add({0, 31, "cc1plus"}, 3 * ms);
@@ -221,7 +222,7 @@ TEST(BlameTable, TimeThatWasAskedForIsNoDelay) {
   BlameTable table;
   Finding finding = blocked(1, 50);
   finding.purpose = {.of = "time", .by = "its request", .meant_ns = 50 * ms};
-  finding.breakdown->runqueue_ns = 4 * ms;
+  finding.breakdown->of(ShareKind::runqueue).ns = 4 * ms;
   table.add(finding, {});
   EXPECT_TRUE(causes_of(table).empty());
   EXPECT_EQ(table.runqueue().weighted(WhySampling()).count, 1u);

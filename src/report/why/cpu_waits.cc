@@ -66,8 +66,8 @@ void add_sums_of_kernel(const std::vector<OffcpuRow>& threads, const WhyCause& c
   const auto left_of = [&](std::uint64_t part_ns) {
     return part_of(part_ns, cause.total_ns - known_ns, cause.total_ns);
   };
-  add_shares(threads, &OffcpuRow::displacers, left_of(cause.parts.preempted_ns), sums);
-  add_shares(threads, &OffcpuRow::behind, left_of(cause.parts.runqueue_ns), sums);
+  add_shares(threads, &OffcpuRow::displacers, left_of(cause.parts.ns(ShareKind::preempted)), sums);
+  add_shares(threads, &OffcpuRow::behind, left_of(cause.parts.ns(ShareKind::runqueue)), sums);
 }
 
 /// " behind cc1plus 60 %, sh 15 %, while the CPU idled 10 % (unknown: 15 %)": shares of the whole
@@ -116,8 +116,8 @@ void add_waits_for_cpu(const WhyFindings& found, WhyFigures& figures) {
     const std::uint64_t ns = group.runqueue_ns + group.preempted_ns;
     if (ns == 0) continue;
     cause.total_ns += ns;
-    cause.parts.runqueue_ns += group.runqueue_ns;
-    cause.parts.preempted_ns += group.preempted_ns;
+    cause.parts.of(ShareKind::runqueue).ns += group.runqueue_ns;
+    cause.parts.of(ShareKind::preempted).ns += group.preempted_ns;
     cause.who.push_back(named(group, ns));
   }
   if (cause.total_ns == 0) return;
@@ -144,7 +144,7 @@ void add_throttled(const WhyFindings& found, WhyFigures& figures) {
     cause.who.push_back(named(group, group.throttled_ns));
   }
   if (cause.total_ns == 0) return;
-  cause.parts.throttled_ns = cause.total_ns;
+  cause.parts.of(ShareKind::throttled).ns = cause.total_ns;
   std::ranges::sort(cause.who, std::ranges::greater(), &WhyName::ns);
   cause.cause += cause.by.empty() ? " by a CPU quota, or the limit of real-time threads"
                                   : " " + cause.by.front().name;

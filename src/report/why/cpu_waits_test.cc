@@ -24,7 +24,7 @@ Finding preempted_call(std::uint32_t runner, std::string comm, std::uint64_t ns)
   finding.thread = {10, 10, "app"};
   finding.time = KernelTime(Duration(2));  // the first of a class, the longest, stands for itself
   finding.latency_ns = ns;
-  finding.breakdown = Breakdown{.preempted_ns = ns};
+  finding.breakdown = Breakdown{{ShareKind::preempted, ns}};
   finding.waits = {Wait{.ns = ns, .state = "preempted"}};
   finding.waits[0].ran.add({0, runner, std::move(comm)}, ns);
   return finding;

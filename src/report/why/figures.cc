@@ -81,7 +81,7 @@ void add_to(WhyCause& cause, const WhyCause& more) {
   add_names(cause.who, more.who);
   add_names(cause.by, more.by);
   cause.idle_ns += more.idle_ns;
-  add_parts(cause.parts, more.parts);
+  cause.parts.merge(more.parts);
 }
 
 class Builder {
@@ -204,7 +204,7 @@ void Builder::add_kernel_work() {
                next_command(why_cpu, is_interrupt_work(work.name) ? "softirq" : "", 0, found_.info),
            .pid = group.pid,
            .comm = without_numbers(group.comm)});
-      figures_.causes.back().parts.oncpu_ns = ns;
+      figures_.causes.back().parts.of(ShareKind::oncpu).ns = ns;
     }
 }
 
@@ -273,7 +273,7 @@ void Builder::add_on_cpu() {
                                .next = next_command(why_cpu, "", 0, found_.info),
                                .pid = group.pid,
                                .comm = without_numbers(group.comm)});
-    figures_.causes.back().parts.oncpu_ns = ns;
+    figures_.causes.back().parts.of(ShareKind::oncpu).ns = ns;
   }
 }
 

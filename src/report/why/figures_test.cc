@@ -275,7 +275,7 @@ TEST(WhyFigures, MemoryReclaimOnTheCpuAndInWaitsIsOneCause) {
   wait.name = "pwrite64";
   wait.thread = {.pid = 10, .tid = 11, .comm = "app"};
   wait.latency_ns = 150 * ms;
-  wait.breakdown = Breakdown{.uninterruptible_ns = 150 * ms};
+  wait.breakdown = Breakdown{{ShareKind::uninterruptible, 150 * ms}};
   wait.waits = {{.ns = 150 * ms,
                  .state = "uninterruptible",
                  .kernel_stack = {{.name = "try_to_free_mem_cgroup_pages"}}}};
@@ -289,7 +289,7 @@ TEST(WhyFigures, MemoryReclaimOnTheCpuAndInWaitsIsOneCause) {
       << limit.cause;
   EXPECT_TRUE(limit.cause.ends_with("; reclaims memory of cgroup /a: 2 of 2")) << limit.cause;
   EXPECT_EQ(limit.total_ns, 350 * ms);
-  EXPECT_EQ(limit.parts.oncpu_ns, 200 * ms);
+  EXPECT_EQ(limit.parts.ns(ShareKind::oncpu), 200 * ms);
   ASSERT_EQ(limit.who.size(), 1u);
   EXPECT_EQ(limit.who[0].ns, 350 * ms);
   EXPECT_TRUE(all.verdict.find("cgroup /a") != std::string::npos) << all.verdict;

@@ -22,12 +22,11 @@ bool ends_at_safepoint(const std::vector<ChainLink>& chain, std::size_t vm_threa
 
 std::uint64_t active_ns(const ChainLink& link) {
   if (!link.ledger) return link.what == "ran" ? link.ns : 0;
-  return link.ledger->oncpu_ns + link.ledger->irq_ns + link.ledger->softirq_ns +
-         link.ledger->runqueue_ns + link.ledger->preempted_ns + link.ledger->throttled_ns;
+  return link.ledger->active_ns();
 }
 
 std::uint64_t ran_ns(const ChainLink& link) {
-  return link.ledger ? link.ledger->oncpu_ns : link.what == "ran" ? link.ns : 0;
+  return link.ledger ? link.ledger->ns(ShareKind::oncpu) : link.what == "ran" ? link.ns : 0;
 }
 
 Holder holder_in(const std::vector<ChainLink>& chain) {

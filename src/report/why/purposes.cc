@@ -138,7 +138,7 @@ void Purposes::add(const Finding& finding, const WhySampling::Class& of) {
   if (is_call) open_.erase(finding.thread.tid);
   add(finding, of, REASON_OTHER, Use::lock, kernel_lock_ns(finding));
   if (!is_call || !finding.breakdown) return;
-  const std::uint64_t asleep_ns = finding.breakdown->sleeping_ns;
+  const std::uint64_t asleep_ns = finding.breakdown->ns(ShareKind::sleeping);
   const std::uint64_t meant_ns = std::min(finding.purpose.meant_ns, asleep_ns);
   if (idle && (from != REASON_SLEEP || *idle != Use::sleep))
     add(finding, of, from, *idle, meant_ns);

@@ -36,7 +36,7 @@ Finding call_of(std::string_view name, std::uint64_t latency_ns, WaitPurpose pur
   finding.thread = {10, 10, "server"};
   finding.time = end - Duration(100 * ms);
   finding.latency_ns = latency_ns;
-  finding.breakdown = Breakdown{.sleeping_ns = latency_ns};
+  finding.breakdown = Breakdown{{ShareKind::sleeping, latency_ns}};
   finding.purpose = std::move(purpose);
   return finding;
 }
@@ -123,7 +123,7 @@ TEST(Purposes, LeaveTheReasonWhereThePurposeIsUnknown) {
 
 TEST(Purposes, CallWaitsForLocksOfTheKernelALock) {
   Finding write = call_of("write", 70 * ms);
-  write.breakdown = Breakdown{.uninterruptible_ns = 70 * ms};
+  write.breakdown = Breakdown{{ShareKind::uninterruptible, 70 * ms}};
   write.waits = {{.ns = 70 * ms,
                   .state = "uninterruptible",
                   .kernel_stack = {{.name = "ext4_buffered_write_iter"}, {.name = "vfs_write"}}}};

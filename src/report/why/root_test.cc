@@ -51,7 +51,7 @@ Finding call_on(std::string_view call, std::string path, Stack kernel_stack) {
   finding.thread = {.pid = 10, .tid = 11, .comm = "writer-1"};
   finding.latency_ns = 10 * ms;
   finding.object = CallObject{.kind = "file", .text = std::move(path)};
-  finding.breakdown = Breakdown{.uninterruptible_ns = 10 * ms};
+  finding.breakdown = Breakdown{{ShareKind::uninterruptible, 10 * ms}};
   finding.waits = {
       {.ns = 4 * ms, .state = "uninterruptible", .kernel_stack = std::move(kernel_stack)}};
   finding.places = {{.state = "uninterruptible", .ns = 10 * ms, .count = 3, .blocked_ns = 10 * ms}};

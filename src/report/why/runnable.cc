@@ -32,14 +32,6 @@ void add_thread_to(std::map<std::string, WhyName>& names, const std::string& com
 
 }  // namespace
 
-void add_parts(Breakdown& sum, const Breakdown& more) {
-  for (const auto part :
-       {&Breakdown::oncpu_ns, &Breakdown::runqueue_ns, &Breakdown::preempted_ns,
-        &Breakdown::throttled_ns, &Breakdown::sleeping_ns, &Breakdown::uninterruptible_ns,
-        &Breakdown::irq_ns, &Breakdown::softirq_ns, &Breakdown::unknown_ns})
-    sum.*part += more.*part;
-}
-
 void keep_longest(std::uint64_t& max_ns, std::optional<Finding>& example, const Finding& finding,
                   std::uint64_t ns) {
   if (example && ns <= max_ns) return;
@@ -68,7 +60,7 @@ void RunnableTime::throttles(Sums& sums, const Finding& finding) {
 
 void RunnableTime::add(const Finding& finding, const WhySampling::Class& of, std::uint64_t ns) {
   total_ns_ += ns;
-  if (finding.breakdown) add_parts(parts_, *finding.breakdown);
+  if (finding.breakdown) parts_.merge(*finding.breakdown);
   add_to(who_, without_numbers(finding.thread.comm), ns);
   keep_longest(max_ns_, longest_, finding, ns);
   const bool has_room = classes_.size() < classes_kept || classes_.contains(of);

@@ -49,8 +49,6 @@ class RunnableTime {
   std::map<WhySampling::Class, Sums> classes_;
 };
 
-void add_parts(Breakdown& sum, const Breakdown& more);
-
 /// Makes the finding the example if its `ns` are more than `max_ns`.
 void keep_longest(std::uint64_t& max_ns, std::optional<Finding>& example, const Finding& finding,
                   std::uint64_t ns);

@@ -131,7 +131,7 @@ bool add_reclaim(WhyFigures& figures, const OffcpuRow& group, std::string_view w
   });
   if (waits == figures.causes.end()) return false;
   add_to(*waits, {named(group, ns)}, ns, ns);
-  waits->parts.oncpu_ns += ns;
+  waits->parts.of(ShareKind::oncpu).ns += ns;
   return true;
 }
 

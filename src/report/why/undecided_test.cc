@@ -15,7 +15,7 @@ Finding futex_wait(std::uint64_t ms_long) {
   finding.name = "futex";
   finding.thread = {.pid = 10, .tid = 11, .comm = "client-1"};
   finding.latency_ns = ms_long * ms;
-  finding.breakdown = Breakdown{.sleeping_ns = ms_long * ms};
+  finding.breakdown = Breakdown{{ShareKind::sleeping, ms_long * ms}};
   finding.waits = {{.ns = ms_long * ms, .state = "sleeping"}};
   return finding;
 }

@@ -25,7 +25,7 @@ Finding futex_in(const char* function) {
   finding.thread = {.pid = 10, .tid = 10, .comm = "app"};
   finding.latency_ns = 5 * ms;
   finding.threshold_ns = ms;
-  finding.breakdown = Breakdown{.sleeping_ns = 5 * ms};
+  finding.breakdown = Breakdown{{ShareKind::sleeping, 5 * ms}};
   finding.user_stack = Stack{{.name = function, .module = "/lib/libc.so.6"}};
   finding.waits.push_back({.ns = 5 * ms, .state = "sleeping"});
   return finding;
