@@ -125,7 +125,7 @@ class Events(RecordingTest):
 
     def test_names_that_are_none(self):
         for events, says in (("bogus", "no event 'bogus'"), ("syscals", "'syscalls' or 'syscall'?"), ("", "no event ''"),
-                             ("hwlat", "no event 'hwlat'"), ("worst:irqsoff", "no event 'worst:irqsoff'"),
+                             ("hwlatx", "no event 'hwlatx'"), ("sched:irqsoff", "no event 'sched:irqsoff'"),
                              ("x=begin:foo", "foo")):
             with self.subTest(events=events):
                 refused = overdue("record", "-o", self.file, "--events", events, "--", "true")
