@@ -6,7 +6,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import FolderTest, main, overdue, read_ndjson, require_root, workload
+from overdue_test import FolderTest, kernel_version, main, overdue, read_ndjson, require_root, workload
 
 MS = 1_000_000
 NAPS = 40
@@ -99,8 +99,13 @@ class Distributions(FolderTest):
                            workload("thread_churn"), threads, 1)
         self.assertEqual(finished.status, 0, finished)
         *_, report, receipt = read_ndjson(file)
-        self.assertEqual(receipt["lost"], 0, receipt)
-        self.assertEqual(sum(row["calls"] for row in rows(report, "pair")), threads)
+        # docs/loss.md, `nested`: the count has events of other threads, too.
+        nested = receipt["lost_by"].get("nested", 0) if kernel_version() >= (7, 2) else 0
+        self.assertEqual(receipt["lost"], nested, receipt)
+        self.assertLess(nested, threads / 50, receipt)
+        calls = sum(row["calls"] for row in rows(report, "pair"))
+        self.assertLessEqual(calls, threads)
+        self.assertGreaterEqual(calls, threads - nested)
         self.assertIn("other names", {row["name"] for row in report["spans"]})
 
     def test_a_refused_connection_has_failed(self):

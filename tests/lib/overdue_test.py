@@ -11,6 +11,7 @@ import fnmatch
 import io
 import json
 import os
+import platform
 import re
 import shutil
 import signal
@@ -70,6 +71,11 @@ def disk_folder():
         if kinds[folder] in ("ext2/ext3", "xfs", "btrfs", "f2fs") and os.access(folder, os.W_OK):
             return folder
     raise unittest.SkipTest(f"no file system on a disk: {kinds}")
+
+
+def kernel_version():
+    """(6, 18): two numbers of the running kernel's release."""
+    return tuple(map(int, re.match(r"(\d+)\.(\d+)", platform.release()).groups()))
 
 
 def require_root():

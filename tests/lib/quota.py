@@ -2,18 +2,16 @@
 import glob
 import json
 import os
-import platform
-import re
 import time
 
-from overdue_test import overdue
+from overdue_test import kernel_version, overdue
 
 PERIOD_MS, QUOTA_MS = 100, 20
 
 
 def throttles_within_calls():
     """Whether a thread is throttled wherever it is. Since Linux 6.18, that happens only on its way out to its program."""
-    return tuple(map(int, re.match(r"(\d+)\.(\d+)", platform.release()).groups())) < (6, 18)
+    return kernel_version() < (6, 18)
 
 
 class Group:

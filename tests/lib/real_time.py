@@ -1,7 +1,7 @@
 """The kernel's limit for real-time threads."""
 import os
-import platform
-import re
+
+from overdue_test import kernel_version
 
 
 def setting(name):
@@ -15,5 +15,4 @@ def has_groups():
 
 def is_limited():
     """From Linux 6.12 on, the limit is for groups of real-time threads, if there are groups."""
-    version = tuple(map(int, re.match(r"(\d+)\.(\d+)", platform.release()).groups()))
-    return setting("sched_rt_runtime_us") >= 0 and (version < (6, 12) or has_groups())
+    return setting("sched_rt_runtime_us") >= 0 and (kernel_version() < (6, 12) or has_groups())
