@@ -11,6 +11,7 @@
 #include "analysis/wait_purpose.h"
 #include "base/text.h"
 #include "core/span_kinds.h"
+#include "report/why/kernel_side.h"
 #include "report/why/root.h"
 #include "sinks/finding_words.h"
 

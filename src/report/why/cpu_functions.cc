@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "base/text.h"
+#include "report/why/kernel_side.h"
 #include "report/why/known_waits.h"
 #include "report/why/root.h"
 #include "sinks/finding_words.h"

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/span_kinds.h"
+#include "report/why/kernel_side.h"
 #include "report/why/root.h"
 #include "report/why/short_waits.h"
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "report/why/kernel_side.h"
 #include "report/why/known_waits.h"
 
 namespace overdue::root_test {
