@@ -239,6 +239,8 @@ void Session::collect(const RecordHandler& handler) {
 
 void Session::finish(const RecordHandler& handler) {
   end_early();
+  // Of a thread that ends once the programs are detached, these are the last sums.
+  collect(handler);
   // In reverse order: a probe may use the data of a probe that was added before it.
   for (auto probe = probes_.rbegin(); probe != probes_.rend(); ++probe)
     (*probe)->finish(end_, handler);

@@ -29,6 +29,12 @@ struct Displacer {
   std::uint64_t total_ns = 0;  ///< until the displaced thread had a CPU again, or while it ran
   std::uint64_t max_ns = 0;
 
+  /// Time in which this thread may have had the CPU itself: a thread of the same class that goes on
+  /// for longer than some slices of the scheduler is followed by others. The rest is unknown.
+  std::uint64_t ran_at_most_ns() const {
+    constexpr std::uint64_t slices_ns = 10'000'000;
+    return total_ns / slices_ns > count ? count * slices_ns : total_ns;
+  }
   /// Whether the CPU had no thread: only in OffcpuRow::behind.
   bool is_idle_cpu() const { return tid == 0 && comm == "(idle)"; }
   void add(const Displacer& other);

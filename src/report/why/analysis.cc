@@ -110,6 +110,7 @@ void WhyAnalysis::take(const Finding& finding) {
       Finding idle = finding;
       idle.purpose = {"work", "the other side waits too", finding.latency_ns};
       purposes_.add(idle, of);
+      if (Answers::has_just_asked(finding)) undecided_.add(finding, of);
     }
     return;
   }

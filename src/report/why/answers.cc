@@ -201,6 +201,14 @@ bool Answers::is_for_news(const Finding& finding) {
          !was_resent(finding) && is_other_side_idle(finding);
 }
 
+bool Answers::has_just_asked(const Finding& finding) {
+  constexpr std::uint64_t at_once_ns = 12'000'000;  // the kernel keeps the time in ticks
+  if (!finding.object || !finding.object->written_ns) return false;
+  const std::uint64_t written_ns = *finding.object->written_ns;
+  return written_ns + at_once_ns > finding.latency_ns &&
+         written_ns < finding.latency_ns + at_once_ns;
+}
+
 void Answers::note_peer(const Finding& finding) {
   if (!finding.object || peers_.size() >= peers_max) return;
   const CallObject& object = *finding.object;

@@ -51,6 +51,9 @@ class Answers {
   static bool decide(const Finding& finding);
   /// Whether the process had asked for news, and the other side had none: a wait for work.
   static bool is_for_news(const Finding& finding);
+  /// Whether the thread sent something, and then waited at once: news and an answer to that look
+  /// alike.
+  static bool has_just_asked(const Finding& finding);
   /// Takes a wait that may be for an answer, or an answer; ignores others. Whether the purpose of a
   /// wait is open until the end of the session.
   bool add(const Finding& finding);

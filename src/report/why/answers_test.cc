@@ -78,6 +78,18 @@ TEST(Answers, AreNoWorkThatComesOverTheConnection) {
   EXPECT_EQ(late(finding, {}, {{10, 5}}), 1u);
 }
 
+TEST(Answers, MayBeMeantByAClientThatHasJustAsked) {
+  Finding finding = receives();
+  finding.object = CallObject{.kind = "socket", .text = "tcp a->b"};
+  EXPECT_FALSE(Answers::has_just_asked(finding)) << "when it sent something is not known";
+  finding.object->written_ns = finding.latency_ns + 2 * ms;
+  EXPECT_TRUE(Answers::has_just_asked(finding));
+  finding.object->written_ns = finding.latency_ns - 3 * ms;
+  EXPECT_TRUE(Answers::has_just_asked(finding)) << "the kernel keeps the time in ticks";
+  finding.object->written_ns = finding.latency_ns + 60 * ms;
+  EXPECT_FALSE(Answers::has_just_asked(finding)) << "it has subscribed to news some time ago";
+}
+
 TEST(Answers, ToAPollOfOneDescriptorAreThoseOfAClient) {
   Finding finding = receives();
   finding.name = "poll";

@@ -30,7 +30,8 @@ using ErrnoCount = std::pair<std::string, std::uint64_t>;
 /// Whether a call with this error is meant to be made again.
 bool asks_again(std::string_view error) {
   return error == "EAGAIN" || error == "EWOULDBLOCK" || error == "EBUSY" || error == "EDEADLK" ||
-         error == "ECONNREFUSED" || error == "ETXTBSY";
+         error == "ECONNREFUSED" || error == "ETXTBSY" || error == "EADDRINUSE" ||
+         error == "EADDRNOTAVAIL";
 }
 
 /// Whether an error says what a file or a kernel is, which no sleep changes: a program that opens a
@@ -49,6 +50,14 @@ std::string_view most_frequent_error(const LatencyRow& row) {
 /// the process may sleep longer, and not between attempts.
 std::uint64_t usual_ns(const LatencyRow& row) {
   return std::min(row.latency.total_ns(), row.latency.count() * row.latency.quantile_ns(0.5));
+}
+
+/// Whether one thread can have made the sleeps of a row in turn, the longer ones being later steps
+/// of a back-off.
+bool is_of_one_thread(const LatencyRow& row, const SessionInfo& info) {
+  constexpr std::uint64_t steps = 16;
+  return row.latency.total_ns() <= static_cast<std::uint64_t>(info.duration.count()) &&
+         row.latency.max_ns() <= steps * row.latency.quantile_ns(0.5);
 }
 
 bool is_fork(std::string_view call) {
@@ -213,7 +222,7 @@ std::vector<CallCause> retries_of_scripts(const LatencyTable& calls, const Sessi
 std::vector<CallCause> retries(const LatencyTable& calls, const SessionInfo& info) {
   std::vector<CallCause> causes = retries_of_scripts(calls, info);
   struct Process {
-    std::uint64_t sleeps = 0, sleep_ns = 0;
+    std::uint64_t sleeps = 0, sleep_ns = 0, usual_sleep_ns = 0;
     const LatencyRow* failing = nullptr;
     bool cannot_fork = false;
     std::uint64_t other_calls = 0;  ///< that no attempt to connect to a unix socket has
@@ -232,7 +241,8 @@ std::vector<CallCause> retries(const LatencyTable& calls, const SessionInfo& inf
     if (!is_of_attempt(row.name)) process.other_calls += row.latency.count();
     if (is_sleep(row.name)) {
       process.sleeps += row.latency.count();
-      process.sleep_ns += usual_ns(row);
+      process.usual_sleep_ns += usual_ns(row);
+      process.sleep_ns += is_of_one_thread(row, info) ? row.latency.total_ns() : usual_ns(row);
     } else if (is_failed_fork(row)) {
       process.failing = &row;
       process.cannot_fork = true;
@@ -251,24 +261,28 @@ std::vector<CallCause> retries(const LatencyTable& calls, const SessionInfo& inf
     if (!process.tries_again(error) && process.sleeps < per_session(retries_per_second, info))
       continue;
     if (failing.errors < process.sleeps / 2 || failing.errors > 2 * process.sleeps) continue;
+    // Where there are about as many sleeps as failures, each is between two attempts.
+    const std::uint64_t more =
+        std::max(failing.errors, process.sleeps) - std::min(failing.errors, process.sleeps);
+    const std::uint64_t sleep_ns =
+        more <= 1 + process.sleeps / 10 ? process.sleep_ns : process.usual_sleep_ns;
     causes.push_back(
         {.pid = pid,
-         .cause = {
-             .cause = fmt::format("retries: {} failed {} times ({}), and a sleep of {} after each",
-                                  printable(failing.name), grouped(failing.errors),
-                                  error_text(failing.name, error),
-                                  duration_text(process.sleep_ns / process.sleeps)),
-             .kind = why_retry,
-             .count = process.sleeps,
-             .total_ns = process.sleep_ns,
-             .who = {{.name = fmt::format("{}[{}]", printable(comm), pid),
-                      .count = process.sleeps,
-                      .ns = process.sleep_ns}},
-             .next = next_command(why_retry, failing.name, 0, info),
-             .lock_wanted_by = failing.name == "flock" || failing.name == "fcntl" ? pid : 0,
-             .shortage =
-                 process.cannot_fork ? Shortage::processes : shortage_named(shortage_of(failing)),
-             .pid = pid}});
+         .cause = {.cause = fmt::format(
+                       "retries: {} failed {} times ({}), and a sleep of {} after each",
+                       printable(failing.name), grouped(failing.errors),
+                       error_text(failing.name, error), duration_text(sleep_ns / process.sleeps)),
+                   .kind = why_retry,
+                   .count = process.sleeps,
+                   .total_ns = sleep_ns,
+                   .who = {{.name = fmt::format("{}[{}]", printable(comm), pid),
+                            .count = process.sleeps,
+                            .ns = sleep_ns}},
+                   .next = next_command(why_retry, failing.name, 0, info),
+                   .lock_wanted_by = failing.name == "flock" || failing.name == "fcntl" ? pid : 0,
+                   .shortage = process.cannot_fork ? Shortage::processes
+                                                   : shortage_named(shortage_of(failing)),
+                   .pid = pid}});
   }
   return causes;
 }

@@ -72,6 +72,17 @@ TEST(Retries, HaveNoSleepsOfOtherThreads) {
   EXPECT_NE(calls.cause().find("a sleep of 2"), std::string::npos) << "and not of 58.8 ms";
 }
 
+TEST(Retries, HaveAllStepsOfABackOff) {
+  Calls calls;
+  calls.add("connect", 40, 5'000, "EADDRNOTAVAIL", 40);
+  calls.add("clock_nanosleep", 20, 50 * ms);
+  LatencyRow& sleeps = calls.table.rows.back();
+  sleeps.latency.add(200 * ms, 10);
+  sleeps.latency.add(400 * ms, 10);
+  EXPECT_EQ(calls.cause(),
+            "retries: connect failed 40 times (EADDRNOTAVAIL), and a sleep of 175ms after each");
+}
+
 TEST(Retries, AreNoQuestionsWhatAFileIs) {
   Calls calls;
   calls.add("ioctl", 100, 1'000, "ENOTTY", 100);

@@ -47,7 +47,7 @@ void add_shares(const std::vector<OffcpuRow>& threads, std::vector<Displacer> Of
       if (one.tid == 0) continue;
       WhyName& name = names[without_numbers(one.comm)];
       name.count += one.count;
-      name.ns += one.total_ns;
+      name.ns += of == &OffcpuRow::displacers ? one.ran_at_most_ns() : one.total_ns;
     }
   sums.idle_ns += part_of(idle_ns, left_ns, all_ns);
   for (const auto& [key, name] : names) {

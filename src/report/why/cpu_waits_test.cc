@@ -54,6 +54,16 @@ TEST(CpuWaits, PreemptionsThatWereNotExaminedHaveTheSharesOfTheirDisplacers) {
   EXPECT_EQ(waits_for_cpu(session).cause, "waited for a CPU behind sh 75 %, busy 25 %");
 }
 
+TEST(CpuWaits, LongPreemptionsAreNotAllBehindTheThreadThatCameFirst) {
+  Session session;
+  session.threads.push_back(thread_of(10, 10, "app"));
+  session.threads[0].preempted_ns = 400 * ms;
+  session.threads[0].displacers = {
+      {.tid = 7, .comm = "rcu_preempt", .count = 4, .total_ns = 400 * ms}};
+  session.blame.add(preempted_call(20, "busy", 100 * ms), {});
+  EXPECT_EQ(waits_for_cpu(session).cause, "waited for a CPU behind busy 25 % (unknown: 67 %)");
+}
+
 TEST(CpuWaits, ThatWereTooShortToBeExaminedAreBehindTheThreadThatHadTheCpu) {
   Session session;
   session.threads.push_back(thread_of(10, 10, "app"));

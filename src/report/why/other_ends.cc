@@ -125,7 +125,10 @@ void name_other_ends(WhyCause& cause, const std::vector<OtherEnd>& ends) {
     return;
   std::vector<std::string> said;
   for (const OtherEnd& end : ends_of(*cause.example, ends)) {
-    said.push_back(end_text(end));
+    // A process in the middle of a chain of pipes is late itself.
+    const bool waits_too = cause.waiters.contains(end.process.pid);
+    said.push_back(end_text(end) + (waits_too ? ", which waits in the same way" : ""));
+    if (waits_too) continue;
     cause.by.push_back({.name = fmt::format("{}[{}]", printable(end.process.comm), end.process.pid),
                         .count = 1,
                         .ns = cause.total_ns});

@@ -69,6 +69,10 @@ TEST(OtherEnds, AreNamedWhereNothingElseIs) {
   WhyCause known{.cause = "c", .by = {{"holder", 1, 5}}, .example = on_pipe("write")};
   name_other_ends(known, ends);
   EXPECT_EQ(known.cause, "c");
+  WhyCause chained{.cause = "room", .example = on_pipe("write"), .waiters = {7, 11}};
+  name_other_ends(chained, {{"pipe 81", {7, 7, "tee"}}});
+  EXPECT_EQ(chained.cause, "room; at the other end: tee[7], which waits in the same way");
+  EXPECT_TRUE(chained.by.empty()) << "it is no root";
 }
 
 TEST(OtherEnds, OfAnAnswerIsTheThreadThatAnswered) {

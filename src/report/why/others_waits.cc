@@ -47,7 +47,7 @@ class Holders {
   };
 
   std::optional<std::size_t> holder(std::optional<std::uint32_t> tid) const;
-  void add_to(Share& share, const std::vector<Displacer>& displacers) const;
+  void add_to(Share& share, const OffcpuRow& thread, std::vector<Displacer> OffcpuRow::* of) const;
   static void add_rest(OfRow& row, const Share& of, double rest_ns);
   std::uint64_t total_ns(std::size_t place) const {
     return rows_[place].runqueue_ns + rows_[place].preempted_ns;
@@ -88,12 +88,14 @@ void Holders::add_examined(const std::vector<WaitBehind>& waits) {
   }
 }
 
-void Holders::add_to(Share& share, const std::vector<Displacer>& displacers) const {
-  for (const Displacer& one : displacers) {
-    const auto ns = static_cast<double>(one.total_ns);
-    share.all_ns += ns;
-    if (const auto by = holder(one.tid); by && (one.tid != 0 || one.is_idle_cpu()))
-      share.ns[*by] += ns;
+void Holders::add_to(Share& share, const OffcpuRow& thread,
+                     std::vector<Displacer> OffcpuRow::* of) const {
+  for (const Displacer& one : thread.*of) {
+    share.all_ns += static_cast<double>(one.total_ns);
+    const auto by = holder(one.tid);
+    if (!by || (one.tid == 0 && !one.is_idle_cpu())) continue;
+    share.ns[*by] +=
+        static_cast<double>(of == &OffcpuRow::displacers ? one.ran_at_most_ns() : one.total_ns);
   }
 }
 
@@ -113,8 +115,8 @@ void Holders::add_sums_of_kernel(const std::vector<OffcpuRow>& threads) {
   for (const OffcpuRow& thread : threads) {
     const auto of = places_.of(thread);
     if (!of) continue;
-    add_to(of_rows_[*of].displaced, thread.displacers);
-    add_to(of_rows_[*of].behind, thread.behind);
+    add_to(of_rows_[*of].displaced, thread, &OffcpuRow::displacers);
+    add_to(of_rows_[*of].behind, thread, &OffcpuRow::behind);
   }
   for (std::size_t i = 0; i < of_rows_.size(); ++i) {
     OfRow& row = of_rows_[i];

@@ -168,10 +168,13 @@ std::string operation_of(const Finding& finding) {
                      object.empty() ? "" : fmt::format("({})", printable(object)), in_place(place));
 }
 
-/// The same without descriptors, whose numbers differ from call to call.
+/// The same without descriptors, whose numbers differ from call to call. A write to a pipe and one
+/// to a terminal wait for different things.
 std::string operation_key(const Finding& finding) {
-  return fmt::format("{}|{}|{}", finding.span, finding.name,
-                     finding.user_stack ? own_place(*finding.user_stack) : "");
+  const Wait* wait = finding.longest_wait();
+  return fmt::format("{}|{}|{}|{}", finding.span, finding.name,
+                     finding.user_stack ? own_place(*finding.user_stack) : "",
+                     wait ? known_kernel_wait(*wait) : "");
 }
 
 /// The root is not known: only where the thread waits.

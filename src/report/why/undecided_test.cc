@@ -31,7 +31,7 @@ TEST(WhyFigures, WaitsThatMayBeForWorkAreNoCausesButAreShown) {
   ASSERT_EQ(all.undecided.size(), 1u);
   EXPECT_EQ(all.undecided[0].total_ns, 500 * ms);
   EXPECT_EQ(all.undecided[0].count, 2u);
-  EXPECT_TRUE(all.verdict.starts_with("Nothing was late")) << all.verdict;
+  EXPECT_TRUE(all.verdict.starts_with("Nothing is known to be late")) << all.verdict;
   EXPECT_TRUE(all.verdict.find("waited for 500ms, perhaps for work: futex") != std::string::npos)
       << all.verdict;
 }

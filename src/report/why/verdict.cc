@@ -50,7 +50,8 @@ std::string all_is_well(const WhyFigures& figures, const WhyFindings& found) {
       lock_ns += group.reason_ns[reason];
   }
   return fmt::format(
-      "Nothing was late: the longest delay took {}{}; waits for a CPU {} in all, for disks {}.",
+      "Nothing {}: the longest delay took {}{}; waits for a CPU {} in all, for disks {}.",
+      perhaps_for_work(figures).empty() ? "was late" : "is known to be late",
       found.blame.longest_ns() == 0 ? "less than " + duration_text(figures.threshold_ns)
                                     : duration_text(found.blame.longest_ns()),
       lock_text(found.blame.longest_lock_ns(), lock_ns, figures.threshold_ns),
