@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -22,11 +23,16 @@ class Totals : public KernelTest {
                                               SchedOptions{.keeps_totals = true}));
     session->arm();
   }
+  /// The last record of each thread: the sums are read before the programs are detached, and after.
   std::vector<offcpu_thread> finish() {
-    std::vector<offcpu_thread> rows;
+    std::map<u32, offcpu_thread> last;
     session->finish([&](const Record& record) {
-      if (record.schema->id == RECORD_OFFCPU_THREAD) rows.push_back(record.as<offcpu_thread>());
+      if (record.schema->id != RECORD_OFFCPU_THREAD) return;
+      const auto row = record.as<offcpu_thread>();
+      last[row.header.tid] = row;
     });
+    std::vector<offcpu_thread> rows;
+    for (const auto& [tid, row] : last) rows.push_back(row);
     return rows;
   }
 
