@@ -36,6 +36,34 @@ bool is_over_tcp(const Finding& finding) {
          });
 }
 
+/// Whether a program waited in a poll for the end of its own connect(), which has a tcp_connect
+/// span too.
+bool is_end_of(const Finding& poll, const Finding& connect) {
+  return poll.name.ends_with("poll") && poll.object && poll.object->remote == connect.name &&
+         poll.thread.pid == connect.thread.pid && poll.user_stack &&
+         std::ranges::any_of(*poll.user_stack, [](const StackFrame& frame) {
+           return frame.name.find("onnect") != std::string::npos;
+         });
+}
+
+/// Leaves out the waits for connects that have causes of their own.
+void leave_out_ends_of_connects(std::vector<WhyCause>& causes) {
+  std::vector<std::pair<Finding, std::uint64_t>> connects;
+  for (const WhyCause& cause : causes)
+    if (cause.example && cause.example->span == span_name(SPAN_TCP_CONNECT))
+      connects.emplace_back(*cause.example, cause.total_ns / 8 * 10);
+  if (connects.empty()) return;
+  std::erase_if(causes, [&](const WhyCause& cause) {
+    for (auto& [connect, left_ns] : connects) {
+      if (!cause.example || !is_end_of(*cause.example, connect) || cause.total_ns > left_ns)
+        continue;
+      left_ns -= cause.total_ns;
+      return true;
+    }
+    return false;
+  });
+}
+
 /// Whether the thread waits for the end of another one: by the C library's function, or the one of
 /// a runtime in which a thread that ends wakes those that join it.
 bool is_join(const Finding& finding) {
@@ -314,6 +342,7 @@ BlameTable::Blocked BlameTable::blocked(const WhySampling& sampling, bool of_int
       cause.cause += fmt::format(" ({} % of the time)", 100 * row.explained_ns / row.ns);
     all.causes.push_back(std::move(cause));
   }
+  leave_out_ends_of_connects(all.causes);
   std::ranges::sort(all.causes, std::ranges::greater(), &WhyCause::total_ns);
   return all;
 }

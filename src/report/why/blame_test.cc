@@ -277,6 +277,26 @@ TEST(BlameTable, AnOpenCallLastsUntilTheEndIfItsThreadStillWaits) {
   EXPECT_EQ(causes[0].total_ns, 3000 * ms);
 }
 
+TEST(BlameTable, AConnectInAPollCountsOnce) {
+  BlameTable table;
+  Finding connect;
+  connect.span = "tcp_connect";
+  connect.name = connect.title = "10.0.0.1:80";
+  connect.thread = {10, 1, "client"};
+  connect.latency_ns = 2000 * ms;
+  table.add(connect, {});
+  Finding poll = blocked(1, 1990);
+  poll.name = "poll";
+  poll.object = CallObject{.kind = "socket", .remote = "10.0.0.1:80"};
+  poll.user_stack = stack_of({"internal_connect"});
+  table.add(poll, {});
+  ASSERT_EQ(causes_of(table).size(), 1u);
+  EXPECT_EQ(causes_of(table)[0].total_ns, 2000 * ms);
+  poll.user_stack = stack_of({"fetch"});
+  table.add(poll, {});
+  EXPECT_EQ(causes_of(table).size(), 2u) << "that may be a wait for an answer";
+}
+
 TEST(BlameTable, AnOpenCallJoinsThoseThatHaveEnded) {
   BlameTable table;
   Finding connect;

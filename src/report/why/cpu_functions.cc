@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 
 #include "base/text.h"
 #include "report/why/kernel_side.h"
@@ -23,6 +24,20 @@ std::string module_of(const Stack& stack) {
 }
 
 }  // namespace
+
+void leave_out(const std::vector<WhyFunction>& work, std::vector<WhyFunction>& functions) {
+  const std::uint64_t gone =
+      std::accumulate(work.begin(), work.end(), std::uint64_t{0},
+                      [](std::uint64_t sum, const WhyFunction& one) { return sum + one.samples; });
+  for (WhyFunction& one : functions) {
+    one.of -= std::min(one.of, gone);
+    for (const WhyFunction& part : work)
+      if (part.function == one.function && part.module == one.module)
+        one.samples -= std::min(one.samples, part.samples);
+  }
+  std::erase_if(functions, [](const WhyFunction& one) { return one.samples == 0; });
+  std::ranges::sort(functions, std::ranges::greater(), &WhyFunction::samples);
+}
 
 void CpuFunctions::add(std::uint32_t pid, std::string_view comm, const Stack& kernel,
                        const Stack& user) {
@@ -51,6 +66,8 @@ void CpuFunctions::add_work(Group& group, const Stack& kernel, const Stack& user
   KindOfWork& kind = group.works[std::string(name)];
   ++kind.samples;
   if (is_in_call(kernel)) ++kind.in_calls;
+  if (kind.counted.size() < functions_max || kind.counted.contains(function))
+    ++kind.counted[function];
   if (work) kind.least_percent = work->least_percent;
   // The kernel's own functions say no more than the name of the work. No function of the program
   // asked for an interrupt.
@@ -86,7 +103,7 @@ std::vector<WhyFunction> CpuFunctions::of(const Key& group) const {
 }
 
 std::vector<CpuFunctions::Work> CpuFunctions::works_of(const Key& group) const {
-  std::map<std::string, Group> sums;  // by the name of the work
+  std::map<std::string, Group> sums, counted;  // by the name of the work
   std::map<std::string, Work> works;
   std::uint64_t all = 0;
   for (const auto& [key, one] : groups_) {
@@ -102,6 +119,8 @@ std::vector<CpuFunctions::Work> CpuFunctions::works_of(const Key& group) const {
       Group& sum = sums[name];
       sum.samples += kind.samples;
       for (const auto& [function, samples] : kind.functions) sum.functions[function] += samples;
+      for (const auto& [function, samples] : kind.counted)
+        counted[name].functions[function] += samples;
     }
   }
   std::vector<Work> found;
@@ -109,6 +128,7 @@ std::vector<CpuFunctions::Work> CpuFunctions::works_of(const Key& group) const {
     work.name = name;
     work.of = all;
     work.functions = functions_of(group.second, sums[name]);
+    work.counted = functions_of(group.second, counted[name]);
     found.push_back(std::move(work));
   }
   return found;

@@ -26,6 +26,9 @@ struct WhyFunction {
   }
 };
 
+/// Leaves the samples of `work` out of the functions of the same threads.
+void leave_out(const std::vector<WhyFunction>& work, std::vector<WhyFunction>& functions);
+
 /// Samples of running threads by the program's own function. Memory is bounded; used by one thread.
 class CpuFunctions {
  public:
@@ -46,6 +49,7 @@ class CpuFunctions {
     std::uint64_t in_calls = 0;          ///< samples within system calls
     std::uint64_t least_percent = 0;     ///< from which on it is a cause; 0: always
     std::vector<WhyFunction> functions;  ///< that asked for the work, most samples first
+    std::vector<WhyFunction> counted;    ///< as of() has these samples
   };
   std::vector<Work> works_of(const Key& group) const;
   /// The processes that the kernel did work of this name for.
@@ -56,7 +60,7 @@ class CpuFunctions {
   using Functions = std::map<std::pair<std::string, std::string>, std::uint64_t>;
   struct KindOfWork {
     std::uint64_t samples = 0, in_calls = 0, least_percent = 0;
-    Functions functions;
+    Functions functions, counted;
   };
   struct Group {
     std::uint64_t samples = 0;

@@ -146,6 +146,8 @@ class Builder {
   WhyFigures figures_;
   /// CPU time that other causes than "on the CPU" have, by pid: all of it, and that within calls.
   std::map<std::uint32_t, std::uint64_t> booked_ns_, booked_in_calls_ns_;
+  /// The work of the kernel among these causes.
+  std::map<CpuFunctions::Key, std::vector<CpuFunctions::Work>> booked_work_;
   std::map<std::string, std::uint64_t> ran_ns_;  ///< CPU time within other causes, by name
 };
 
@@ -192,6 +194,7 @@ void Builder::add_kernel_work() {
       if (!is_much(ns) || (work.least_percent > 0 && ns < duration_ns_ / busy_share)) continue;
       booked_ns_[group.pid] += ns;
       booked_in_calls_ns_[group.pid] += part_of(ns, work.in_calls, work.samples);
+      booked_work_[{group.pid, group.comm}].push_back(work);
       if (add_reclaim(figures_, group, work.name, ns)) continue;
       const std::string where = functions_text(work.functions);
       figures_.causes.push_back(
@@ -260,6 +263,9 @@ void Builder::add_on_cpu() {
     const std::uint64_t ns = group.oncpu_ns - std::min(group.oncpu_ns, booked_ns);
     if (ns < duration_ns_ / busy_share) continue;
     auto functions = found_.cpu.of({group.pid, without_numbers(group.comm)});
+    if (const auto booked = booked_work_.find({group.pid, group.comm});
+        booked != booked_work_.end())
+      for (const CpuFunctions::Work& work : booked->second) leave_out(work.counted, functions);
     const std::uint64_t samples = functions.empty() ? 0 : functions.front().of;
     std::erase_if(functions,
                   [](const WhyFunction& one) { return is_interrupt_work(one.function); });
