@@ -92,7 +92,11 @@ TEST(EventChoice, HasMeasurementsOfOtherCommands) {
   EXPECT_TRUE(events.calls);
   EXPECT_EQ(events.own, (std::vector<std::string>{"timerlat", "worst:wakeup_rt"}));
   EXPECT_TRUE(events.spans.empty());
-  for (const char* wrong : {"hwlat", "worst:", "worst:irqsoff", "worst:wake", "timer_lat"})
+  const EventChoice set = parse_events({"sched,hwlat:width=1ms", "timerlat:period=1ms,irq", life});
+  EXPECT_EQ(set.own, (std::vector<std::string>{"hwlat:width=1ms", "timerlat:period=1ms"}));
+  EXPECT_EQ(set.spans, (std::vector<std::string>{"offcpu", "wakeup", "irq", life}))
+      << "a user span has = and commas, too";
+  for (const char* wrong : {"hwlatency", "sched:irqsoff", "timer_lat"})
     EXPECT_EQ(status_of([&] { parse_events({wrong}); }), 2) << wrong;
 }
 

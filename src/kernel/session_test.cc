@@ -84,7 +84,8 @@ TEST_F(SessionTest, AsksItsProbesInOrder) {
   session.collect(unexpected);
   EXPECT_EQ(control.epoch, epoch + 1);
   session.finish(unexpected);
-  EXPECT_THAT(log, ::testing::ElementsAre("drain", "finish", "drain"));
+  EXPECT_THAT(log, ::testing::ElementsAre("drain", "drain", "finish", "drain"))
+      << "what threads have of sums is read before the programs are detached, too";
 }
 
 TEST_F(SessionTest, RoomIsMadeWhereCellsFillUp) {
