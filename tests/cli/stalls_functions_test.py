@@ -68,11 +68,12 @@ class Functions(Case):
                 process.kill()
         (late,) = [one for one in seen.named("read") if "fill_buffer" in functions(one["user_stack"])]
         self.assertGreater(late["breakdown"]["preempted_ns"], late["latency_ns"] / 4, described(late))
+        # Others may have this CPU, too, as a compiler beside the tests.
         ran = [share["on_cpu"] for wait in late["waits"] for share in wait.get("ran", [])
-               if "on_cpu" in share]
+               if "on_cpu" in share and share["comm"] == "computes_in"]
         self.assertEqual(len(ran), 1, described(late))
         self.assertGreater(ran[0]["samples"], FEW / 2, described(late))
-        named = sum(share for key, share in shares(ran[0]).items() if key[1] == "flush")
+        named = sum(share for key, share in shares(ran[0]).items() if key[1:] == ("flush",))
         self.assertGreater(named, 0.8, ran[0])
 
     def test_a_call_in_the_kernel(self):
