@@ -52,11 +52,6 @@ void Breakdown::merge(const Breakdown& other) {
   unexplained_ns += other.unexplained_ns;
 }
 
-void Breakdown::set_total(std::uint64_t total_ns) {
-  const std::uint64_t known_ns = explained_ns();
-  unexplained_ns = total_ns > known_ns ? total_ns - known_ns : 0;
-}
-
 std::uint64_t Breakdown::ns(ShareKind kind) const {
   std::uint64_t sum = 0;
   for (const Share& share : shares_)

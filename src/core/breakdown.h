@@ -59,8 +59,6 @@ class Breakdown {
   /// Counts one noise.
   void count(ShareKind kind, std::uint32_t number, const std::string& name, std::uint64_t ns);
   void merge(const Breakdown& other);
-  /// What is not explained of `total_ns` becomes unexplained_ns.
-  void set_total(std::uint64_t total_ns);
 
   /// All time of a kind.
   std::uint64_t ns(ShareKind kind) const;

@@ -46,7 +46,8 @@ bool is_end_of(const Finding& poll, const Finding& connect) {
          });
 }
 
-/// Leaves out the waits for connects that have causes of their own.
+/// Leaves out the waits for connects that have causes of their own. A poll may be a little longer
+/// than what is known of the connect.
 void leave_out_ends_of_connects(std::vector<WhyCause>& causes) {
   std::vector<std::pair<Finding, std::uint64_t>> connects;
   for (const WhyCause& cause : causes)

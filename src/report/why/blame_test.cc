@@ -297,27 +297,6 @@ TEST(BlameTable, AConnectInAPollCountsOnce) {
   EXPECT_EQ(causes_of(table).size(), 2u) << "that may be a wait for an answer";
 }
 
-TEST(BlameTable, AnOpenCallJoinsThoseThatHaveEnded) {
-  BlameTable table;
-  Finding connect;
-  connect.span = "tcp_connect";
-  connect.name = connect.title = "10.0.0.1:80";
-  connect.thread = {1, 1, "client"};
-  connect.latency_ns = 1000 * ms;
-  table.add(connect, {});
-  connect.type = "hang";
-  connect.number = 2;
-  connect.thread.tid = 2;
-  connect.time = KernelTime(Duration(3000 * ms));
-  table.add(connect, {});
-  table.finish(KernelTime(Duration(3000 * ms)), {{2, 1000 * ms}});
-  const auto causes = table.blocked(WhySampling()).causes;
-  ASSERT_EQ(causes.size(), 1u);
-  EXPECT_EQ(causes[0].kind, why_blocked);
-  EXPECT_EQ(causes[0].count, 2u);
-  EXPECT_EQ(causes[0].total_ns, 2000 * ms);
-}
-
 TEST(BlameTable, AnOpenWaitForAnotherThreadIsIdleUnlessItIsForALock) {
   BlameTable table;
   Finding hang = blocked(1, 1000);
