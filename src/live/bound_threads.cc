@@ -1,7 +1,6 @@
 #include "live/bound_threads.h"
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,16 +11,12 @@
 #include "base/read_text.h"
 #include "base/text.h"
 #include "base/thread_rights.h"
+#include "live/late_threads.h"
 #include "target/cpu_list.h"
 #include "target/proc.h"
 
 namespace overdue {
 namespace {
-
-/// Time in which the thread could run and had no CPU.
-std::uint64_t waited_ns(const OffcpuRow& thread) {
-  return thread.runqueue_ns + thread.preempted_ns;
-}
 
 /// The CPUs on which the thread may run; empty: not known. `any`: those that a machine can have.
 std::vector<std::uint32_t> cpus_of(const std::filesystem::path& proc, const OffcpuRow& thread,
@@ -67,14 +62,7 @@ std::map<std::uint32_t, BoundThreads::CpuTime> BoundThreads::times() const {
 }
 
 std::vector<Remark> BoundThreads::among(const std::vector<OffcpuRow>& threads) const {
-  std::vector<const OffcpuRow*> late;
-  for (const OffcpuRow& thread : threads)
-    if (thread.threads == 1 && waited_ns(thread) * 10 >= thread.wall_ns && thread.wall_ns > 0)
-      late.push_back(&thread);
-  std::ranges::sort(late, std::ranges::greater(),
-                    [](const OffcpuRow* thread) { return waited_ns(*thread); });
-  if (late.size() > threads_max) late.resize(threads_max);
-
+  const std::vector<const OffcpuRow*> late = threads_without_cpu(threads);
   std::vector<Remark> remarks;
   if (late.empty()) return remarks;
   const ReadRights rights;

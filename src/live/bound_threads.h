@@ -14,8 +14,7 @@ namespace overdue {
 /// one thread.
 class BoundThreads {
  public:
-  static constexpr std::size_t threads_max = 200;  ///< those that waited longest
-  static constexpr unsigned idle_from = 25;        ///< percent of the time of the other CPUs
+  static constexpr unsigned idle_from = 25;  ///< percent of the time of the other CPUs
 
   /// The time of the other CPUs counts from now on. `proc`: with the CPUs' times and the threads.
   explicit BoundThreads(std::filesystem::path proc = "/proc");

@@ -8,6 +8,7 @@
 #include "live/opened_sockets.h"
 #include "live/other_ends.h"
 #include "live/other_sides.h"
+#include "live/priorities.h"
 #include "live/reached_limits.h"
 #include "probes/spans.h"
 
@@ -42,6 +43,7 @@ void Surroundings::look(const WhyAnalysis& analysis, SessionInfo& info) const {
   keep_remarks(of_disk_limit, disk_limits(disk_waiters), info);
   if (!disk_waiters.empty()) keep_remarks(of_disk_writer, disk_writers_.since_begin(), info);
   keep_remarks(of_bound_thread, bound_threads_.among(threads), info);
+  keep_remarks(of_lower_priority, lower_priorities(threads), info);
   keep_opened_sockets(opened_sockets(analysis.sockets()), info);
   keep_other_ends(find_other_ends(analysis.awaited_ends()), info);
 }

@@ -19,7 +19,7 @@ class Surroundings {
  public:
   /// Adds what explains the causes to the session's information: who holds the locks of files, who
   /// is at the other end of waits that have not ended, which limits are reached, which threads are
-  /// bound to few CPUs.
+  /// bound to few CPUs, or give way to others.
   void look(const WhyAnalysis& analysis, SessionInfo& info) const;
 
  private:

@@ -35,10 +35,10 @@ std::string path_text(const std::vector<PathStep>& steps) {
     const auto& [function, is_made] = steps[i];
     const bool is_news = is_made && (!last_made || *last_made != function) && ++made <= shown_made;
     if (is_news) last_made = &function;
-    shown.push_back(i == 0 || i >= from_here || is_news ? function : std::string(left_out));
+    shown.push_back(i == 0 || i >= from_here || is_news ? function : std::string(ellipsis));
   }
   const auto rest = std::unique(shown.begin(), shown.end(), [](const auto& a, const auto& b) {
-    return a == left_out && b == left_out;
+    return a == ellipsis && b == ellipsis;
   });
   shown.erase(rest, shown.end());
   std::reverse(shown.begin(), shown.end());
@@ -179,7 +179,7 @@ std::string user_path(const Stack& stack) {
     const bool is_internal = std::exchange(in_c_library, is_of_c_library(*frame)) && in_c_library;
     if (!is_inlined_library(*frame) && !is_internal)
       steps.push_back({to_text(*frame), is_of_runtime(*frame)});
-    if (frame->follows_gap) steps.push_back({std::string(left_out)});
+    if (frame->follows_gap) steps.push_back({std::string(ellipsis)});
   }
   return path_text(steps) + place_text(stack);
 }

@@ -11,7 +11,7 @@ namespace overdue {
 
 // Texts for the parts of a finding. Raw names are made printable.
 
-inline constexpr std::string_view left_out = "…";
+inline constexpr std::string_view ellipsis = "…";
 inline constexpr std::string_view of_timeout = "timeout";  ///< see Waker::means
 
 std::string thread_text(const ThreadName& thread);

@@ -40,7 +40,7 @@ std::string arguments_text(const std::vector<std::string>& arguments, bool all) 
   std::vector<std::string_view> shown;
   for (const std::string& argument : arguments)
     if (all || !is_address(argument)) shown.push_back(argument);
-  if (shown.size() < arguments.size()) shown.push_back(left_out);
+  if (shown.size() < arguments.size()) shown.push_back(ellipsis);
   return fmt::format("{}", fmt::join(shown, ", "));
 }
 
@@ -305,7 +305,7 @@ std::string Writer::throttlers(std::uint64_t all_ns) const {
 void Writer::frames(const Stack& stack, unsigned indent) {
   for (const StackFrame& frame : stack) {
     if (frame.follows_gap)
-      text_ += fmt::format("{:{}}{} (functions may be missing here)\n", "", indent + 2, left_out);
+      text_ += fmt::format("{:{}}{} (functions may be missing here)\n", "", indent + 2, ellipsis);
     text_ += fmt::format("{:{}}{}", "", indent + 2, to_text(frame));
     if (!frame.name.empty() && frame.offset > 0) text_ += fmt::format("+{:#x}", frame.offset);
     if (!frame.name.empty() && !frame.module.empty() && frame.module != "[kernel]")

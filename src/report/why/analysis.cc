@@ -222,6 +222,7 @@ WhyFigures WhyAnalysis::figures_of_sums(const Sums& sums, const AtEnd& at_end,
   const std::vector<Remark> disk_limits = kept_remarks(of_disk_limit, info);
   const std::vector<Remark> disk_writers = kept_remarks(of_disk_writer, info);
   const std::vector<Remark> bound_threads = kept_remarks(of_bound_thread, info);
+  const std::vector<Remark> lower_priorities = kept_remarks(of_lower_priority, info);
   WhyFindings found{.info = info,
                     .threads = threads,
                     .blame = blame,
@@ -237,6 +238,7 @@ WhyFigures WhyAnalysis::figures_of_sums(const Sums& sums, const AtEnd& at_end,
                     .disk_limits = disk_limits,
                     .disk_writers = disk_writers,
                     .bound_threads = bound_threads,
+                    .lower_priorities = lower_priorities,
                     .disks = disks_,
                     .threshold_ns = static_cast<std::uint64_t>(plan_.threshold.count())};
   found.of_interval = of_interval;

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -224,7 +225,12 @@ std::vector<CallCause> retries(const LatencyTable& calls, const SessionInfo& inf
   struct Process {
     std::uint64_t sleeps = 0, sleep_ns = 0, usual_sleep_ns = 0;
     const LatencyRow* failing = nullptr;
+    std::vector<const LatencyRow*> asked_again{};  ///< with errors that ask for another attempt
     bool cannot_fork = false;
+    /// About as many errors as there are sleeps.
+    bool is_after_each(const LatencyRow& row) const {
+      return row.errors >= sleeps / 2 && row.errors <= 2 * sleeps;
+    }
     std::uint64_t other_calls = 0;  ///< that no attempt to connect to a unix socket has
     /// Whether a call that failed with this error is meant to be made again. The C library looks
     /// for sockets of services that need not run, as that of the log: a program that does anything
@@ -247,20 +253,24 @@ std::vector<CallCause> retries(const LatencyTable& calls, const SessionInfo& inf
       process.failing = &row;
       process.cannot_fork = true;
     } else if (row.name != "futex" && !process.cannot_fork &&
-               !is_answer_for_good(most_frequent_error(row)) &&
-               (!process.failing || process.failing->errors < row.errors)) {
-      process.failing = &row;
+               !is_answer_for_good(most_frequent_error(row))) {
+      if (!process.failing || process.failing->errors < row.errors) process.failing = &row;
+      if (asks_again(most_frequent_error(row))) process.asked_again.push_back(&row);
     }
   }
-  for (const auto& [key, process] : processes) {
+  for (auto& [key, process] : processes) {
     const auto& [pid, comm] = key;
+    // Files that are looked for, and are not there, fail more often than what is tried again.
+    if (!process.cannot_fork)
+      for (const LatencyRow* row : process.asked_again)
+        if (process.is_after_each(*row)) process.failing = row;
     if (!process.failing || process.sleeps < (process.cannot_fork ? 1 : least_retries)) continue;
     const LatencyRow& failing = *process.failing;
     const std::string_view error = most_frequent_error(failing);
     // A call that fails once a turn is no reason for a sleep, unless it asks to be tried again.
     if (!process.tries_again(error) && process.sleeps < per_session(retries_per_second, info))
       continue;
-    if (failing.errors < process.sleeps / 2 || failing.errors > 2 * process.sleeps) continue;
+    if (!process.is_after_each(failing)) continue;
     // Where there are about as many sleeps as failures, each is between two attempts.
     const std::uint64_t more =
         std::max(failing.errors, process.sleeps) - std::min(failing.errors, process.sleeps);

@@ -93,6 +93,16 @@ TEST(Retries, AreNoQuestionsWhatAFileIs) {
             "retries: newfstatat failed 90 times (ENOENT), and a sleep of 50.0ms after each");
 }
 
+TEST(Retries, AreOfCallsWhoseErrorsAskForThem) {
+  Calls calls;
+  calls.add("newfstatat", 30, 2'000, "ENOENT", 20);
+  calls.add("fcntl", 20, 2'000, "EAGAIN", 10);
+  calls.add("recvfrom", 500, 2'000, "EAGAIN", 400);
+  calls.add("clock_nanosleep", 12, 100 * ms);
+  EXPECT_TRUE(calls.cause().starts_with("retries: fcntl failed 10 times (EAGAIN)"))
+      << calls.cause();
+}
+
 TEST(Retries, AreOfCallsThatAreMadeAgain) {
   EXPECT_EQ(attempts("EACCES").cause(), "");
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -20,11 +21,15 @@ struct WhyFunction {
   std::string thread;    ///< name of the threads, with * for numbers
   std::uint64_t samples = 0;
   std::uint64_t of = 0;  ///< samples of these threads
+  std::string call{};    ///< the system call that most of the samples are in; empty: none
 
   double share() const {
     return of == 0 ? 0 : static_cast<double>(samples) / static_cast<double>(of);
   }
 };
+
+/// "munmap ← release ← main": the function as text shows it, with its call.
+std::string shown_function(const WhyFunction& function);
 
 /// Leaves the samples of `work` out of the functions of the same threads.
 void leave_out(const std::vector<WhyFunction>& work, std::vector<WhyFunction>& functions);
@@ -38,6 +43,10 @@ class CpuFunctions {
   void add(std::uint32_t pid, std::string_view comm, const Stack& kernel, const Stack& user);
   /// The functions of a group, most samples first; process 0: of the name in all processes.
   std::vector<WhyFunction> of(const Key& group) const;
+  /// The innermost function of the program that nearly all samples of a group are in or below, if
+  /// they are in many functions below; nothing where the threads begin in this function. A function
+  /// of Python, or one that a runtime has compiled, goes before those of libraries that it calls.
+  std::optional<WhyFunction> common_of(const Key& group) const;
   /// The functions of the threads of each name, most samples first.
   std::vector<WhyFunction> all() const;
   std::uint64_t samples() const { return samples_; }
@@ -56,8 +65,19 @@ class CpuFunctions {
   std::set<std::uint32_t> processes_with(const std::string& work) const;
 
  private:
-  /// Samples by the name and the module of a function.
-  using Functions = std::map<std::pair<std::string, std::string>, std::uint64_t>;
+  struct Samples {
+    std::uint64_t count = 0;
+    std::map<std::string, std::uint64_t> in_calls;  ///< by the name of the system call
+    void add(const Samples& other);
+  };
+  /// By the name and the module of a function.
+  using Functions = std::map<std::pair<std::string, std::string>, Samples>;
+  /// A function with all that it calls.
+  struct Below {
+    std::uint64_t samples = 0;
+    std::uint64_t depth = 0;     ///< number of the program's functions around it, of all samples
+    bool is_of_runtime = false;  ///< a function of the user's, as those of Python are
+  };
   struct KindOfWork {
     std::uint64_t samples = 0, in_calls = 0, least_percent = 0;
     Functions functions, counted;
@@ -66,10 +86,14 @@ class CpuFunctions {
     std::uint64_t samples = 0;
     std::map<std::string, KindOfWork> works;
     Functions functions;
+    std::map<std::string, Below> below;
   };
   /// `work`: what the kernel does in the stack, unless it reclaims memory; null: nothing known.
   static void add_work(Group& group, const Stack& kernel, const Stack& user,
-                       const Functions::key_type& function, const KernelWork* work);
+                       const Functions::key_type& function, const Samples& sample,
+                       const KernelWork* work);
+  static void add_below(Group& group, const Stack& user);
+  static bool is_in(const Key& one, const Key& group);
   static std::vector<WhyFunction> functions_of(const std::string& thread, const Group& group);
 
   std::map<Key, Group> groups_;

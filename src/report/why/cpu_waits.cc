@@ -92,14 +92,15 @@ std::string runners_text(const WhyCause& cause) {
 
 /// "; bound to CPU 0, while the other CPU was idle 60 % of the time", if that is so of most of
 /// the time; else empty.
-std::string bound_text(const WhyFindings& found, std::uint64_t total_ns) {
+std::string text_of(const std::vector<Remark>& remarks, const std::vector<OffcpuRow>& threads,
+                    std::uint64_t total_ns) {
   std::map<std::uint32_t, std::string_view> words_of;
-  for (const Remark& remark : found.bound_threads) words_of[remark.id] = remark.words;
-  std::map<std::string_view, std::uint64_t> bound_ns;
-  for (const OffcpuRow& thread : found.threads)
+  for (const Remark& remark : remarks) words_of[remark.id] = remark.words;
+  std::map<std::string_view, std::uint64_t> late_ns;
+  for (const OffcpuRow& thread : threads)
     if (const auto one = words_of.find(thread.tid); one != words_of.end())
-      bound_ns[one->second] += thread.runqueue_ns + thread.preempted_ns;
-  for (const auto& [words, ns] : bound_ns)
+      late_ns[one->second] += thread.runqueue_ns + thread.preempted_ns;
+  for (const auto& [words, ns] : late_ns)
     if (2 * ns > total_ns) return fmt::format("; {}", words);
   return {};
 }
@@ -125,7 +126,8 @@ void add_waits_for_cpu(const WhyFindings& found, WhyFigures& figures) {
   cause.by = longest_first(examined.by);
   cause.idle_ns = examined.idle_ns;
   std::ranges::sort(cause.who, std::ranges::greater(), &WhyName::ns);
-  cause.cause += runners_text(cause) + bound_text(found, cause.total_ns);
+  cause.cause += runners_text(cause) + text_of(found.bound_threads, found.threads, cause.total_ns) +
+                 text_of(found.lower_priorities, found.threads, cause.total_ns);
   figures.causes.push_back(std::move(cause));
 }
 

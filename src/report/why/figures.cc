@@ -41,7 +41,7 @@ std::string functions_text(const std::vector<WhyFunction>& functions) {
   for (const WhyFunction& one : functions) {
     if (said.size() == functions_named || (one.share() < 0.1 && !said.empty())) break;
     if (!one.function.empty())
-      said.push_back(fmt::format("{:.0f} % in {}", 100 * one.share(), one.function));
+      said.push_back(fmt::format("{:.0f} % in {}", 100 * one.share(), shown_function(one)));
   }
   return fmt::format("{}", fmt::join(said, ", "));
 }
@@ -262,14 +262,17 @@ void Builder::add_on_cpu() {
     const std::uint64_t booked_ns = calls_ns + (ran == ran_ns_.end() ? 0 : ran->second);
     const std::uint64_t ns = group.oncpu_ns - std::min(group.oncpu_ns, booked_ns);
     if (ns < duration_ns_ / busy_share) continue;
-    auto functions = found_.cpu.of({group.pid, without_numbers(group.comm)});
+    auto functions = found_.cpu.of({group.pid, group.comm});
+    std::string within;
     if (const auto booked = booked_work_.find({group.pid, group.comm});
         booked != booked_work_.end())
       for (const CpuFunctions::Work& work : booked->second) leave_out(work.counted, functions);
+    else if (const auto common = found_.cpu.common_of({group.pid, group.comm}))
+      within = fmt::format("{:.0f} % within {}: ", 100 * common->share(), common->function);
     const std::uint64_t samples = functions.empty() ? 0 : functions.front().of;
     std::erase_if(functions,
                   [](const WhyFunction& one) { return is_interrupt_work(one.function); });
-    const std::string where = functions_text(functions);
+    const std::string where = within + functions_text(functions);
     const std::string of = many_text(group);
     figures_.causes.push_back({.cause = "on the CPU" + of + (where.empty() ? "" : ": " + where),
                                .kind = why_cpu,

@@ -42,15 +42,16 @@ struct WhyFindings {
   const BlameTable& undecided;  ///< waits of which no rule says what they were for
   const WhySampling& sampling;
   const CpuFunctions& cpu;
-  const LatencyTable& calls;                 ///< by process
-  const std::vector<FileLock>& locks;        ///< at the end of the session
-  const std::vector<OtherSide>& sides;       ///< of waits that have not ended
-  const std::vector<OtherEnd>& other_ends;   ///< likewise
-  const std::vector<Remark>& limits;         ///< that processes have reached, by pid
-  const std::vector<Remark>& memory_limits;  ///< that their cgroups have reached, by pid
-  const std::vector<Remark>& disk_limits;    ///< of their cgroups, by pid
-  const std::vector<Remark>& disk_writers;   ///< who wrote most to files, by pid
-  const std::vector<Remark>& bound_threads;  ///< which wait for few CPUs, by tid
+  const LatencyTable& calls;                    ///< by process
+  const std::vector<FileLock>& locks;           ///< at the end of the session
+  const std::vector<OtherSide>& sides;          ///< of waits that have not ended
+  const std::vector<OtherEnd>& other_ends;      ///< likewise
+  const std::vector<Remark>& limits;            ///< that processes have reached, by pid
+  const std::vector<Remark>& memory_limits;     ///< that their cgroups have reached, by pid
+  const std::vector<Remark>& disk_limits;       ///< of their cgroups, by pid
+  const std::vector<Remark>& disk_writers;      ///< who wrote most to files, by pid
+  const std::vector<Remark>& bound_threads;     ///< which wait for few CPUs, by tid
+  const std::vector<Remark>& lower_priorities;  ///< than those of threads that ran, by tid
   const DiskUses& disks;
   std::uint64_t threshold_ns = 0;
   std::size_t causes_max = 20;  ///< causes in the figures

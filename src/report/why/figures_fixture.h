@@ -44,6 +44,7 @@ struct Session {
                        .disk_limits = disk_limits,
                        .disk_writers = disk_writers,
                        .bound_threads = bound_threads,
+                       .lower_priorities = lower_priorities,
                        .disks = disks,
                        .threshold_ns = ms});
   }
@@ -67,7 +68,8 @@ struct Session {
   std::vector<FileLock> locks;
   std::vector<OtherSide> sides;
   std::vector<OtherEnd> other_ends;
-  std::vector<Remark> limits, memory_limits, disk_limits, disk_writers, bound_threads;
+  std::vector<Remark> limits, memory_limits, disk_limits, disk_writers, bound_threads,
+      lower_priorities;
   DiskUses disks;
 };
 

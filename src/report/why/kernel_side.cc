@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "syscalls/names.h"
+
 namespace overdue {
 
 bool is_kernel_thread(const Stack& kernel_stack) {
@@ -27,6 +29,18 @@ KernelSide kernel_side_of(const Stack& kernel_stack) {
     return has_begun ? KernelSide::call : KernelSide::before_call;
   }
   return KernelSide::unknown;
+}
+
+std::string call_in(const Stack& kernel_stack, const Stack& user_stack) {
+  if (!is_in_call(kernel_stack)) return {};
+  for (auto frame = kernel_stack.rbegin(); frame != kernel_stack.rend(); ++frame)
+    if (std::string call = name_from_kernel_symbol(frame->name); !call.empty()) return call;
+  // Where the call's own function ends with a jump into another one, the C library's is left.
+  if (user_stack.empty() || !is_of_c_library(user_stack.front())) return {};
+  std::string_view name = user_stack.front().name;
+  name.remove_prefix(std::min(name.find_first_not_of('_'), name.size()));
+  const auto number = syscall_number(ABI_NATIVE, name);
+  return number ? std::string(builtin_syscall_name(ABI_NATIVE, *number)) : std::string();
 }
 
 }  // namespace overdue

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "core/stack.h"
 
@@ -20,6 +21,9 @@ enum class KernelSide : std::uint8_t {
 
 /// By the stack of the thread in the kernel.
 KernelSide kernel_side_of(const Stack& kernel_stack);
+
+/// The system call that the thread is in: "munmap"; empty: none, or not known.
+std::string call_in(const Stack& kernel_stack, const Stack& user_stack);
 
 /// Whether a wait with this stack is within a system call.
 inline bool is_in_call(const Stack& kernel_stack) {

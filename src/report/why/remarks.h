@@ -31,6 +31,9 @@ inline constexpr std::string_view of_disk_writer = "disk_writer";
 /// Likewise: CPUs to which a thread is bound.
 inline constexpr std::string_view of_bound_thread = "bound_thread";
 
+/// Likewise: what gives other threads priority over a thread.
+inline constexpr std::string_view of_lower_priority = "lower_priority";
+
 /// The remarks of one kind as a setting that a recording keeps, and back. A damaged setting has
 /// fewer.
 void keep_remarks(std::string_view kind, const std::vector<Remark>& remarks, SessionInfo& info);

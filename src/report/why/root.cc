@@ -228,23 +228,26 @@ Root root_without_thread(const Finding& finding, const Wait& wait) {
 
 }  // namespace
 
-std::string own_place(const Stack& stack) {
-  const auto innermost = [&stack](bool with_glue) {
-    std::vector<std::string> own;
+std::vector<const StackFrame*> own_frames(const Stack& stack, std::size_t at_most) {
+  const auto innermost = [&](bool with_glue) {
+    std::vector<const StackFrame*> own;
     for (const StackFrame& frame : stack) {
       const bool is_of_runtime = is_glue(without_parameters(frame.name)) || is_of_jvm(frame);
       if (!is_own(frame) || (!with_glue && is_of_runtime)) continue;
-      const std::string name = to_text(frame);
-      if (!own.empty() && own.back() == name) continue;
-      own.push_back(name);
-      if (own.size() == 2) break;
+      if (!own.empty() && to_text(*own.back()) == to_text(frame)) continue;
+      own.push_back(&frame);
+      if (own.size() == at_most) break;
     }
     return own;
   };
-  std::vector<std::string> own = innermost(false);
-  if (own.empty()) own = innermost(true);
+  std::vector<const StackFrame*> own = innermost(false);
+  return own.empty() ? innermost(true) : own;
+}
+
+std::string own_place(const Stack& stack) {
+  const std::vector<const StackFrame*> own = own_frames(stack, 2);
   if (own.empty()) return {};
-  return own.size() == 1 ? own[0] : own[0] + " ← " + own[1];
+  return to_text(*own[0]) + (own.size() == 1 ? "" : " ← " + to_text(*own[1]));
 }
 
 namespace {

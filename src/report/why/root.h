@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/finding.h"
 
@@ -52,8 +54,10 @@ bool waits_for_lock(const Finding& finding);
 /// The same, or the thread waits for a lock of the kernel's: of a file, of an inode, mmap_lock.
 bool waits_for_any_lock(const Finding& finding);
 
-/// The program's own innermost function and its caller: "hold_the_lock ← run_worker"; empty:
-/// unknown. Functions of the C library and functions that only wait are no program's own.
+/// The program's own functions, innermost first, at most so many; a recursion once. Functions of
+/// the C library and functions that only wait are no program's own. Valid as long as the stack.
+std::vector<const StackFrame*> own_frames(const Stack& stack, std::size_t at_most);
+/// The innermost of them and its caller: "hold_the_lock ← run_worker"; empty: unknown.
 std::string own_place(const Stack& stack);
 
 }  // namespace overdue

@@ -83,6 +83,8 @@ void describe(Members& member, const WhyFunction& function) {
   member.type("why_function", "A function's part in the CPU time of threads with one name");
   member("function", function.function,
          {.help = "the program's own innermost function and its caller; empty: unknown"});
+  member("call", when(!function.call.empty(), function.call),
+         {.help = "the system call that most of the samples are in"});
   member("module", function.module);
   member("share", function.share(), {.help = "of the samples of these threads, 0 to 1"});
   member("samples", function.samples);

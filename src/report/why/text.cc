@@ -125,7 +125,7 @@ std::string functions_text(const WhyFigures& all) {
   for (const WhyFunction& one : shown(all.oncpu, all.top, functions_shown))
     text += fmt::format("  {:>4.0f}% of {} ({} of {} samples)  {}\n", 100 * one.share(),
                         printable(one.thread), grouped(one.samples), grouped(one.of),
-                        one.function.empty() ? "[unknown]" : one.function);
+                        one.function.empty() ? "[unknown]" : shown_function(one));
   return text;
 }
 
