@@ -37,7 +37,7 @@ void Histogram::merge(const latency_histogram& wire) {
   const auto [least, most] = std::minmax(wire.min_ns, wire.max_ns);
   min_ns_ = std::min(min_ns_, least);
   max_ns_ = std::max(max_ns_, most);
-  for (std::uint32_t bucket = 0; bucket < HISTOGRAM_BUCKETS; ++bucket)
+  for (std::uint32_t bucket = histogram_bucket(least); bucket <= histogram_bucket(most); ++bucket)
     if (wire.buckets[bucket] > 0) add_to_bucket(bucket, wire.buckets[bucket]);
 }
 

@@ -26,7 +26,7 @@ constexpr Duration first_least_wait = std::chrono::microseconds(20);
 constexpr int looks_per_timeout = 4;
 constexpr Duration between_looks = std::chrono::milliseconds(100);
 /// Looks take at most one part in so many of a CPU, unless they would be too far apart.
-constexpr int looks_part = 50;
+constexpr int looks_part = 200;
 constexpr Duration most_between_looks = std::chrono::seconds(2);
 
 }  // namespace
