@@ -157,6 +157,16 @@ class Timeout(unittest.TestCase):
         self.assertEqual((wait["traced_by"]["tid"], wait["traced_by"]["comm"]), (tracer.pid, "python3"), hang)
         self.assertIn(f"still traced by python3[{tracer.pid}], for ", text)
 
+    def test_the_descriptor_of_a_poll(self):
+        """It is in the memory of the process."""
+        text = ("import select, socket; server = socket.create_server(('127.0.0.1', 0)); "
+                "client = socket.create_connection(server.getsockname()); client.send(b'question'); "
+                "poll = select.poll(); poll.register(client, select.POLLIN); poll.poll(4000)")
+        hangs, _, finished = self.findings("-c", text, "--idle", program=tool("python3"))
+        self.assertEqual([hang["name"] for hang in hangs], ["poll"], finished)
+        self.assertEqual(hangs[0]["object"]["side"], "client", hangs)
+        self.assertRegex(hangs[0]["args"][0], r"^fds=\[\d+<tcp 127\.0\.0\.1:\d+->127\.0\.0\.1:\d+>\]$")
+
     def test_strings(self):
         """Overdue reads the strings of an open call from the process's memory, here from the
         program's file, which must not be another machine's."""

@@ -137,6 +137,16 @@ static __always_inline u32 copy_stack_of(struct task_struct* task, struct hang_s
   return bpf_copy_from_user_task(scratch->stack, size, (void*)from, task, 0) ? 0 : size;
 }
 
+/* The descriptor of a poll with only one; -1: not known. */
+static __always_inline int polled_by(struct task_struct* task, const struct thread_state* state) {
+  struct mapping_end mapping = {};
+  struct poll_entry entry = {.fd = -1};
+  u64 from = (u64)only_poll_entry(state);
+  if (!from || bpf_find_vma(task, from, note_mapping, &mapping, 0)) return -1;
+  if (mapping.end < from + sizeof(entry)) return -1;
+  return bpf_copy_from_user_task(&entry, sizeof(entry), (void*)from, task, 0) ? -1 : entry.fd;
+}
+
 /* include/uapi/linux/magic.h */
 #define EXT_MAGIC 0xEF53
 #define XFS_MAGIC 0x58465342
@@ -228,8 +238,14 @@ static __always_inline void fill_hang(struct hang_scratch* scratch, struct task_
     span->header.size += span->kernel_frames * 8;
   }
   copy_registers(&scratch->registers, regs);
+}
+
+/* `polled`: as describe_object() takes it. */
+static __always_inline void fill_object(struct hang_scratch* scratch, struct task_struct* task,
+                                        int polled, u64 now_ns) {
+  const struct thread_state* state = &scratch->state;
   scratch->object.header.size = 0;
-  if (!describe_object(&scratch->object, task, state, false)) return;
+  if (!describe_object(&scratch->object, task, state, polled)) return;
   fill_header(&scratch->object.header, task, state, now_ns);
   scratch->object.header.kind = RECORD_CALL_OBJECT;
   scratch->object.header.size = sizeof(scratch->object);
@@ -302,6 +318,7 @@ static __always_inline int tell_hang(struct bpf_iter__task* ctx, bool may_sleep)
   look_for_wake(task, &scratch->ledger);
   note_call_of_running(scratch);
   fill_hang(scratch, task, older, now_ns);
+  fill_object(scratch, task, may_sleep ? polled_by(task, &scratch->state) : -1, now_ns);
   if (may_sleep) copy_texts_of(task, scratch);
   if (may_sleep && hang_stack_bytes && scratch->state.abi != ABI_COMPAT) {
     u32 bytes = copy_stack_of(task, scratch);

@@ -39,22 +39,19 @@ struct poll_entry {
   u32 events;
 };
 
-/* The descriptor in argument `which`. False if it is not known: of several in a poll, or in the
- * memory of another process. */
-static __always_inline bool descriptor_of(const struct thread_state* state, u8 which,
-                                          bool is_current, u32* fd) {
+static __always_inline u8 object_argument(const struct thread_state* state) {
+  u32 nr = state->nr;
+  if (state->abi != ABI_NATIVE || nr >= SYSCALL_TABLE_SIZE) return 0;
+  return object_arguments[nr & (SYSCALL_TABLE_SIZE - 1)];
+}
+
+/* Where the poll_entry is in the memory of the call's process, if the call is a poll with only one;
+ * else 0. */
+static __always_inline const void* only_poll_entry(const struct thread_state* state) {
+  u32 which = object_argument(state);
   u32 index = (which & ~CALL_OBJECT_IN_POLL) - 1;
-  if (index >= SYSCALL_ARGUMENTS) return false;
-  u64 value = state->arguments[index];
-  if (which & CALL_OBJECT_IN_POLL) {
-    struct poll_entry entry;
-    if (!is_current || state->arguments[1] != 1) return false;
-    if (bpf_probe_read_user(&entry, sizeof(entry), (const void*)value)) return false;
-    *fd = entry.fd;
-  } else {
-    *fd = (u32)value;
-  }
-  return (int)*fd >= 0;
+  if (!(which & CALL_OBJECT_IN_POLL) || index >= SYSCALL_ARGUMENTS) return 0;
+  return state->arguments[1] == 1 ? (const void*)state->arguments[index] : 0;
 }
 
 static __always_inline struct file* file_of(struct task_struct* task, u32 fd) {
@@ -199,15 +196,16 @@ static __noinline int describe_socket(struct call_object* object, struct file* f
   return 0;
 }
 
-/* Fills all but the header. False if the call has no descriptor, or none that is known. */
+/* Fills all but the header. `polled`: the descriptor in only_poll_entry(), or -1. False if the call
+ * has no descriptor, or none that is known. */
 static __always_inline bool describe_object(struct call_object* object, struct task_struct* task,
-                                            const struct thread_state* state, bool is_current) {
-  u32 nr = state->nr;
-  if (state->abi != ABI_NATIVE || nr >= SYSCALL_TABLE_SIZE) return false;
-  u8 which = object_arguments[nr & (SYSCALL_TABLE_SIZE - 1)];
-  if (!which) return false;
+                                            const struct thread_state* state, int polled) {
+  u8 which = object_argument(state);
+  u32 index = (which & ~CALL_OBJECT_IN_POLL) - 1;
+  if (!which || index >= SYSCALL_ARGUMENTS) return false;
   __builtin_memset(object, 0, sizeof(*object));
-  if (!descriptor_of(state, which, is_current, &object->fd)) return false;
+  object->fd = which & CALL_OBJECT_IN_POLL ? (u32)polled : (u32)state->arguments[index];
+  if ((int)object->fd < 0) return false;
   struct file* file = file_of(task, object->fd);
   if (!file) return false;
   object->argument = (which & CALL_OBJECT_IN_POLL) | ((which & ~CALL_OBJECT_IN_POLL) - 1);

@@ -258,7 +258,10 @@ static __always_inline int send_span(struct stall_scratch* scratch, void* ring) 
 /* Reports the object of the call's descriptor, if the call has one. */
 static __always_inline void emit_object(struct call_object* object, struct task_struct* task,
                                         struct thread_state* state, void* ring, u64 now_ns) {
-  if (!describe_object(object, task, state, true)) return;
+  struct poll_entry entry = {.fd = -1};
+  const void* from = only_poll_entry(state);
+  if (from && bpf_probe_read_user(&entry, sizeof(entry), from)) entry.fd = -1;
+  if (!describe_object(object, task, state, entry.fd)) return;
   fill_header(&object->header, task, state, now_ns);
   object->header.kind = RECORD_CALL_OBJECT;
   object->header.size = sizeof(*object);
