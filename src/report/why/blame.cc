@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -146,6 +147,7 @@ void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std
   row.cause.kind = kind;
   row.ns += ns;
   row.explained_ns += explained_ns;
+  if (root.is_one_lock && root.thread) row.activities.add(root, ns);
   row.has_answers |= finding.purpose.of == "answer";
   row.cause.may_be_idle |= root.may_be_idle;
   if (finding.type == "hang" && (finding.name == "flock" || finding.name == "fcntl"))
@@ -313,6 +315,15 @@ std::vector<WhyName> BlameTable::names_of(const std::map<std::string, Who>& by_n
   return names;
 }
 
+std::string BlameTable::text_of_holders(const Activities::Most& most,
+                                        const std::map<std::string, Who>& by) {
+  const std::string pattern = most.root.thread ? without_numbers(most.root.thread->comm) : "";
+  std::string name = pattern;
+  if (const auto who = by.find(pattern); who != by.end() && !who->second.are_several)
+    name = thread_text(who->second.first);
+  return cause_text(most.root, shown_name({.name = std::move(name)}));
+}
+
 BlameTable::Blocked BlameTable::blocked(const WhySampling& sampling, bool of_interval) const {
   Blocked all;
   for (const auto& [key, row] : rows_) {
@@ -337,10 +348,14 @@ BlameTable::Blocked BlameTable::blocked(const WhySampling& sampling, bool of_int
       cause.count += name.count;
       cause.total_ns += name.ns;
     }
-    cause.cause = cause_text(row.root, cause.by.empty() ? "" : shown_name(cause.by.front()));
+    cause.cause = row.activities.empty()
+                      ? cause_text(row.root, cause.by.empty() ? "" : shown_name(cause.by.front()))
+                      : text_of_holders(row.activities.most(), by);
+    const std::uint64_t explained_ns =
+        row.activities.empty() ? row.explained_ns : row.activities.most().ns;
     // A root that explains less than most of the time says how much.
-    if (cause.kind == why_blocked && row.explained_ns < row.ns / 10 * 8)
-      cause.cause += fmt::format(" ({} % of the time)", 100 * row.explained_ns / row.ns);
+    if (cause.kind == why_blocked && explained_ns < row.ns / 10 * 8)
+      cause.cause += fmt::format(" ({} % of the time)", 100 * explained_ns / row.ns);
     all.causes.push_back(std::move(cause));
   }
   leave_out_ends_of_connects(all.causes);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "report/why/activities.h"
 #include "report/why/cause.h"
 #include "report/why/open_waits.h"
 #include "report/why/other_ends.h"
@@ -98,8 +99,11 @@ class BlameTable {
     std::map<WhySampling::Class, Late> late;
     std::uint64_t ns = 0, explained_ns = 0;  ///< of the examined operations
     bool has_answers = false;                ///< some wait for answers
+    Activities activities;                   ///< of the holders of a lock that the process has once
   };
   static std::vector<WhyName> names_of(const std::map<std::string, Who>& by_name);
+  static std::string text_of_holders(const Activities::Most& most,
+                                     const std::map<std::string, Who>& by);
   void blame(const Finding& finding, const WhySampling::Class& of, std::string_view kind,
              std::uint64_t lasted_ns);
   void add_waits_for_cpu(const Finding& finding, const WhySampling::Class& of);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "report/why/known_waits.h"
 #include "sinks/finding_words.h"
 
 namespace overdue {
@@ -57,6 +58,13 @@ Holder holder_in(const std::vector<ChainLink>& chain) {
     longest.ran_ns += ran_ns(link);
   }
   return longest;
+}
+
+bool has_collected_garbage(const Holder& holder) {
+  if (!holder.link) return false;
+  const auto collects = [](const CpuPlace& place) { return collects_garbage(place.stack); };
+  return collects_garbage(holder.link->waking_stack) ||
+         std::ranges::any_of(holder.link->on_cpu.places, collects);
 }
 
 }  // namespace overdue

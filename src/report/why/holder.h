@@ -24,6 +24,9 @@ Holder holder_in(const std::vector<ChainLink>& chain);
 /// Time of the link's thread outside the wait that the next link explains.
 std::uint64_t active_ns(const ChainLink& link);
 
+/// Whether the holder is a thread of a JVM that collected garbage.
+bool has_collected_garbage(const Holder& holder);
+
 /// Time of the link's thread on the CPU.
 std::uint64_t ran_ns(const ChainLink& link);
 

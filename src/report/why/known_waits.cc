@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "analysis/wait_functions.h"
+#include "report/why/unnamed_code.h"
 
 namespace overdue {
 namespace {
@@ -143,6 +144,28 @@ bool is_in_interrupt(const Stack& kernel_stack) {
 
 std::string_view without_parameters(std::string_view name) {
   return name.substr(0, name.find('('));
+}
+
+bool collects_garbage(const Stack& stack) {
+  constexpr std::string_view collectors[] = {"VM_*Collect*",
+                                             "*MarkSweep::*",
+                                             "*GenCollectedHeap::*",
+                                             "SerialHeap::*",
+                                             "*Generation::*",
+                                             "*MarkAndPush*",
+                                             "G1*",
+                                             "PS*::*",
+                                             "*ParCompact*",
+                                             "Shenandoah*",
+                                             "ParallelScavenge*",
+                                             "ZMark*",
+                                             "ZRelocate*",
+                                             "ZDriver*"};
+  return std::ranges::any_of(stack, [&](const StackFrame& frame) {
+    return is_of_jvm(frame) && std::ranges::any_of(collectors, [&](std::string_view collector) {
+             return is_named(collector, without_parameters(frame.name));
+           });
+  });
 }
 
 bool is_of_python(const StackFrame& frame) {

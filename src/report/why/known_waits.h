@@ -19,6 +19,9 @@ struct KnownLock {
 /// KnownLock::name of the stops of all threads of a JVM.
 inline constexpr std::string_view jvm_safepoint = "a safepoint of the JVM";
 
+/// Whether a thread of a JVM with this stack collects garbage.
+bool collects_garbage(const Stack& stack);
+
 /// The name of a function without its parameters.
 std::string_view without_parameters(std::string_view name);
 

@@ -364,7 +364,12 @@ Root root_of(const Finding& finding) {
   if (lock->name == jvm_safepoint &&
       (root.activity.starts_with("slept") || root.activity.find("nanosleep") != std::string::npos))
     root.activity = to_safepoint;
+  constexpr std::string_view ran = "ran";
+  if (lock->name == jvm_safepoint && root.activity.starts_with(ran) &&
+      has_collected_garbage(holder_in(finding.chain)))
+    root.activity.replace(0, ran.size(), "collected garbage");
   if (lock->is_one) {
+    root.is_one_lock = true;
     root.operation = lock->name;  // where each thread waits for it does not matter
     root.key = fmt::format("{}|{}", lock->name, finding.thread.pid);
     root.explained_ns = finding.latency_ns;

@@ -21,6 +21,7 @@ struct Root {
   std::string by = {};                    ///< the root if it is no thread: "disk vda"
   std::uint64_t explained_ns = 0;         ///< part of the blocked time in which the root did that
   std::uint64_t ran_ns = 0;               ///< part of explained_ns: the root was on the CPU
+  bool is_one_lock = false;               ///< all waits of the process for this lock have one key
   bool may_be_idle = false;  ///< the wait may be one for work, which the root had not yet
 };
 

@@ -182,6 +182,27 @@ TEST(RootOf, AThreadThatIsStillStoppedHasItsTracer) {
   EXPECT_EQ(root_of(open).by, "gdb[7]");
 }
 
+TEST(RootOf, ACollectionOfGarbageIsCalledSo) {
+  const auto of_jvm = [](const char* name) {
+    return StackFrame{.name = name, .module = "/usr/lib/jvm/libjvm.so"};
+  };
+  Finding finding = call_on("futex", "", kernel_stack_of({"futex_wait"}));
+  finding.user_stack = Stack{of_jvm("SafepointSynchronize::block(JavaThread*)")};
+  ChainLink collector;
+  collector.is_thread = true;
+  collector.thread = {.pid = 10, .tid = 12, .comm = "VM Thread"};
+  collector.what = "ran";
+  collector.ns = 9 * ms;
+  collector.on_cpu.places = {{.samples = 3,
+                              .stack = {of_jvm("BlockOffsetArray::alloc_block(HeapWord*)"),
+                                        of_jvm("TenuredGeneration::compact()")}}};
+  finding.chain = {collector};
+  EXPECT_TRUE(root_of(finding).activity.starts_with("collected garbage in "))
+      << root_of(finding).activity;
+  finding.chain[0].on_cpu.places[0].stack.pop_back();
+  EXPECT_TRUE(root_of(finding).activity.starts_with("ran in ")) << root_of(finding).activity;
+}
+
 TEST(Root, IsNoWorkerOfTheKernelsThatHadNothingToDo) {
   Finding finding = call_on("read", "/srv/data", kernel_stack_of({"io_schedule"}));
   ChainLink worker;
