@@ -13,6 +13,14 @@ std::uint64_t per_session(std::uint64_t per_second, const SessionInfo& info) {
   return per_second * session_ns(info) / 1'000'000'000;
 }
 
+std::map<std::uint32_t, std::uint64_t> returns_from_handlers(const LatencyTable& calls) {
+  std::map<std::uint32_t, std::uint64_t> returns;
+  for (const LatencyRow& row : calls.rows)
+    if (row.name == "rt_sigreturn" && row.process)
+      returns[row.process->pid] += row.latency.count() + row.unreturned;
+  return returns;
+}
+
 bool is_sleep(std::string_view call) {
   return call == "nanosleep" || call == "clock_nanosleep";
 }

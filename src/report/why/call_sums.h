@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string_view>
 
 #include "core/latency_table.h"
@@ -12,6 +13,9 @@ namespace overdue {
 std::uint64_t session_ns(const SessionInfo& info);
 /// So many in the session as `per_second` in a second.
 std::uint64_t per_session(std::uint64_t per_second, const SessionInfo& info);
+
+/// How often the threads of each process came back from a handler of a signal, by pid.
+std::map<std::uint32_t, std::uint64_t> returns_from_handlers(const LatencyTable& calls);
 
 /// Whether the call only sleeps.
 bool is_sleep(std::string_view call);

@@ -108,6 +108,7 @@ void CpuFunctions::add_work(Group& group, const Stack& kernel, const Stack& user
   if (kind.counted.size() < functions_max || kind.counted.contains(function))
     kind.counted[function].add(sample);
   if (work) kind.least_percent = work->least_percent;
+  if (work && work->is_of_handler) ++kind.in_handlers;
   // The kernel's own functions say no more than the name of the work. No function of the program
   // asked for an interrupt.
   const bool is_interrupt = work && work->is_of_interrupt;
@@ -180,14 +181,17 @@ std::optional<WhyFunction> CpuFunctions::common_of(const Key& group) const {
                      .of = all};
 }
 
-std::vector<CpuFunctions::Work> CpuFunctions::works_of(const Key& group) const {
+std::vector<CpuFunctions::Work> CpuFunctions::works_of(
+    const Key& group, const std::map<std::uint32_t, std::uint64_t>& returns) const {
   std::map<std::string, Group> sums, counted;  // by the name of the work
   std::map<std::string, Work> works;
   std::uint64_t all = 0;
   for (const auto& [key, one] : groups_) {
     if (!is_in(key, group)) continue;
     all += one.samples;
+    const auto back = returns.find(key.first);
     for (const auto& [name, kind] : one.works) {
+      if (kind.goes_on_in_handler(back == returns.end() ? 0 : back->second)) continue;
       Work& work = works[name];
       work.samples += kind.samples;
       work.in_calls += kind.in_calls;

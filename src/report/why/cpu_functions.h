@@ -60,7 +60,9 @@ class CpuFunctions {
     std::vector<WhyFunction> functions;  ///< that asked for the work, most samples first
     std::vector<WhyFunction> counted;    ///< as of() has these samples
   };
-  std::vector<Work> works_of(const Key& group) const;
+  /// `returns`: how often each process came back from a handler of a signal, by pid.
+  std::vector<Work> works_of(const Key& group,
+                             const std::map<std::uint32_t, std::uint64_t>& returns) const;
   /// The processes that the kernel did work of this name for.
   std::set<std::uint32_t> processes_with(const std::string& work) const;
 
@@ -79,8 +81,15 @@ class CpuFunctions {
     bool is_of_runtime = false;  ///< a function of the user's, as those of Python are
   };
   struct KindOfWork {
-    std::uint64_t samples = 0, in_calls = 0, least_percent = 0;
+    std::uint64_t samples = 0, in_calls = 0, in_handlers = 0, least_percent = 0;
     Functions functions, counted;
+
+    /// Whether the program goes on in a handler, as a process does that was forked there: it did
+    /// not return as often as handlers do. Such work is not that of signals.
+    bool goes_on_in_handler(std::uint64_t returns) const {
+      constexpr std::uint64_t longest = 2;  // samples in one handler, on average
+      return in_handlers * 2 > samples && in_handlers > longest * returns;
+    }
   };
   struct Group {
     std::uint64_t samples = 0;

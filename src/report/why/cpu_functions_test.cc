@@ -31,7 +31,7 @@ TEST(CpuFunctions, WithoutTheWorkOfTheKernelHaveSharesOfTheRest) {
   auto functions = cpu.of({10, "app"});
   ASSERT_EQ(functions.front().function, "main");
   EXPECT_EQ(functions.front().samples, 7u);
-  for (const CpuFunctions::Work& work : cpu.works_of({10, "app"}))
+  for (const CpuFunctions::Work& work : cpu.works_of({10, "app"}, {}))
     if (work.name == "page faults") leave_out(work.counted, functions);
   ASSERT_EQ(functions.size(), 2u);
   EXPECT_EQ(functions[0].samples, 3u) << "most of the rest is no work of main's";

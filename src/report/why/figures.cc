@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "core/span_kinds.h"
 #include "report/why/call_causes.h"
+#include "report/why/call_sums.h"
 #include "report/why/cpu_waits.h"
 #include "report/why/groups.h"
 #include "report/why/known_waits.h"
@@ -186,8 +187,9 @@ void Builder::leave_out_idle() {
 
 /// What the kernel did for the threads on the CPU: memory that they reclaimed, page faults, forks.
 void Builder::add_kernel_work() {
+  const std::map<std::uint32_t, std::uint64_t> returns = returns_from_handlers(found_.calls);
   for (const OffcpuRow& group : figures_.groups)
-    for (const CpuFunctions::Work& work : found_.cpu.works_of({group.pid, group.comm})) {
+    for (const CpuFunctions::Work& work : found_.cpu.works_of({group.pid, group.comm}, returns)) {
       if (work.samples < least_samples || work.samples * 100 < work.of * work.least_percent)
         continue;
       const std::uint64_t ns = part_of(group.oncpu_ns, work.samples, work.of);
@@ -256,10 +258,7 @@ void Builder::add_calls() {
 
 void Builder::add_on_cpu() {
   for (const OffcpuRow& group : figures_.groups) {
-    const auto calls = booked_ns_.find(group.pid);
-    const std::uint64_t calls_ns = calls == booked_ns_.end() ? 0 : calls->second;
-    const auto ran = ran_ns_.find(without_numbers(group.comm));
-    const std::uint64_t booked_ns = calls_ns + (ran == ran_ns_.end() ? 0 : ran->second);
+    const std::uint64_t booked_ns = booked_ns_[group.pid] + ran_ns_[without_numbers(group.comm)];
     const std::uint64_t ns = group.oncpu_ns - std::min(group.oncpu_ns, booked_ns);
     if (ns < duration_ns_ / busy_share) continue;
     auto functions = found_.cpu.of({group.pid, group.comm});
@@ -273,8 +272,8 @@ void Builder::add_on_cpu() {
     std::erase_if(functions,
                   [](const WhyFunction& one) { return is_interrupt_work(one.function); });
     const std::string where = within + functions_text(functions);
-    const std::string of = many_text(group);
-    figures_.causes.push_back({.cause = "on the CPU" + of + (where.empty() ? "" : ": " + where),
+    figures_.causes.push_back({.cause = fmt::format("on the CPU{}{}{}", many_text(group),
+                                                    where.empty() ? "" : ": ", where),
                                .kind = why_cpu,
                                .count = samples,
                                .total_ns = ns,

@@ -44,5 +44,20 @@ TEST(KernelWorkFigures, TimeThatInterruptsTakeIsNotTheProgramsWork) {
   EXPECT_EQ(all.oncpu[0].samples, 50u);
 }
 
+TEST(KernelWorkFigures, AProcessThatWasForkedInAHandlerDoesItsOwnWork) {
+  Session session;
+  session.threads.push_back(thread_of(10, 10, "app"));
+  session.threads[0].oncpu_ns = 800 * ms;
+  const Stack user = {{.name = "sort", .module = "/bin/app"},
+                      {.name = "__restore_rt", .module = "/lib/libc.so.6"},
+                      {.name = "serve", .module = "/bin/app"}};
+  for (int i = 0; i < 80; ++i) session.cpu.add(10, "app", {}, user);
+  ASSERT_EQ(session.figures().causes.size(), 1u);
+  EXPECT_EQ(session.figures().causes[0].cause, "on the CPU: 100 % in sort ← serve");
+  session.call("rt_sigreturn", 40, 1'000);
+  EXPECT_TRUE(session.figures().causes[0].cause.starts_with("signals, on the CPU"))
+      << session.figures().causes[0].cause;
+}
+
 }  // namespace
 }  // namespace overdue::figures_test

@@ -62,6 +62,8 @@ constexpr KernelWork works[] = {
     {"asm_exc_page_fault", "page faults", 50},
 };
 
+constexpr KernelWork handlers = {"", "signals", 10, false, true};
+
 /// Interrupts with the softirqs that they leave to their end. Softirqs that the thread's own call
 /// has raised end with that call, and are its work.
 constexpr KernelWork interrupts = {"*irq_exit*", "interrupts", 10, true};
@@ -206,8 +208,7 @@ const KernelWork* kernel_work_in(const Stack& kernel_stack, const Stack& user_st
       if (is_named(work.function, frame.name)) return &work;
   const bool is_in_handler = std::ranges::any_of(
       user_stack, [](const StackFrame& frame) { return frame.name == after_handler; });
-  const auto is_signals = [](const KernelWork& work) { return work.name == "signals"; };
-  return is_in_handler ? std::ranges::find_if(works, is_signals) : nullptr;
+  return is_in_handler ? &handlers : nullptr;
 }
 
 bool is_interrupt_work(std::string_view name) {

@@ -51,6 +51,7 @@ struct KernelWork {
   std::string_view name;         ///< "page faults"
   unsigned least_percent;        ///< of the CPU time of threads, from which on the work is a cause
   bool is_of_interrupt = false;  ///< the work is for others: the thread was interrupted
+  bool is_of_handler = false;    ///< the program's own work, in a handler of a signal
 };
 
 /// What the kernel does in this stack; null: nothing known.
