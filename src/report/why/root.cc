@@ -24,7 +24,8 @@ namespace {
 bool is_own(const StackFrame& frame) {
   const std::string_view name = without_parameters(frame.name);
   return !frame.name.empty() && !is_of_c_library(frame) && !is_of_python(frame) &&
-         !is_wait_wrapper(name) && !is_thread_start(name) && !frame.is_kernel;
+         !is_wait_wrapper(name) && !is_thread_start(name) && !frame.is_kernel &&
+         frame.module != "[vdso]";
 }
 
 std::string in_place(const std::string& place) {

@@ -28,6 +28,11 @@ TEST(OwnPlace, IsNoGlueOfRustUnlessNothingElseIsThere) {
             std::string(glue) + " ← std::rt::lang_start::{{closure}}");
 }
 
+TEST(OwnPlace, IsNoFunctionOfTheKernelsInTheProgram) {
+  const StackFrame clock{.name = "clock_gettime", .module = "[vdso]"};
+  EXPECT_EQ(own_place({clock, own("now"), own("compute")}), "now ← compute");
+}
+
 TEST(OwnPlace, IsTheJavaMethodIfItsNameIsKnown) {
   const StackFrame enter{.name = "ObjectMonitor::enter", .module = "/usr/lib/libjvm.so"};
   const StackFrame unnamed{.module = "[anon]"};
