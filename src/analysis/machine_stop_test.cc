@@ -4,7 +4,7 @@
 
 #include "analysis/timer_cause.h"
 
-namespace overdue {
+namespace overdue::machine_stop_test {
 namespace {
 
 constexpr u64 ms = 1'000'000;
@@ -74,4 +74,4 @@ TEST(MachineStop, IsOfTheLatencyItself) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::machine_stop_test

@@ -10,7 +10,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t max_frames = 256;
+constexpr std::size_t stack_frames_max = 256;
 constexpr s16 priority_of_most = 120;
 /// Times of lines are rounded to microseconds, and taken shortly after the event itself.
 constexpr std::uint64_t rounding_ns = 1000;
@@ -160,7 +160,7 @@ void TimerlatAssembler::reach_user(Cpu& cpu, const TimerlatEvent& event) {
 void TimerlatAssembler::add_frame(Cpu& cpu, const StackLine& frame) {
   constexpr std::uint64_t of_kernel = 0xffff000000000000;
   cpu.stack_is_over = cpu.stack_is_over || frame.address < of_kernel;
-  if (cpu.stack_is_over || cpu.frames.size() == max_frames) return;
+  if (cpu.stack_is_over || cpu.frames.size() == stack_frames_max) return;
   cpu.frames.push_back(frame.address);
   cpu.last_function = frame.function;
 }

@@ -10,7 +10,7 @@ namespace {
 
 /// Whether `frame` is part of a hook. Other functions may have such names too: use it only on
 /// frames of a hook.
-bool is_of_tracing(const StackFrame& frame) {
+bool is_by_tracing(const StackFrame& frame) {
   constexpr std::array<std::string_view, 5> prefixes = {"bpf_", "__bpf_", "__traceiter_",
                                                         "__SCT__tp_func_", "trace_"};
   return frame.module == "[bpf]" ||
@@ -55,7 +55,7 @@ void fold_unnamed(Stack& stack) {
 }
 
 void drop_tracing(Stack& stack) {
-  stack.erase(stack.begin(), std::find_if_not(stack.begin(), stack.end(), is_of_tracing));
+  stack.erase(stack.begin(), std::find_if_not(stack.begin(), stack.end(), is_by_tracing));
 }
 
 std::string to_text(const StackFrame& frame) {

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Facility table[] = {
+constexpr Facility facility_table[] = {
     {"privileges", "loading programs and reading what they see", &Kernel::privileges},
     {"btf", "BTF, the kernel's own types, which programs adapt to", &Kernel::btf},
     {"btf_tracepoints", "typed tracepoints: the default way to measure", &Kernel::btf_tracepoints},
@@ -54,7 +54,7 @@ constexpr Facility table[] = {
 }  // namespace
 
 std::span<const Facility> facilities() {
-  return table;
+  return facility_table;
 }
 
 void require_support(std::string_view what, const Support& support) {
@@ -71,7 +71,7 @@ Kernel::~Kernel() = default;
 
 void Kernel::pretend_missing(const std::set<std::string>& names) {
   std::vector<std::string_view> known;
-  for (const Facility& facility : table) known.push_back(facility.name);
+  for (const Facility& facility : facility_table) known.push_back(facility.name);
   for (const std::string& name : names) {
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       const std::string_view close = nearest(name, known);
@@ -87,7 +87,7 @@ void Kernel::pretend_missing(const std::set<std::string>& names) {
 
 Support Kernel::answer(std::string_view facility, std::string key, const Question& question) const {
   if (missing_.contains(facility)) {
-    const auto hidden = std::find_if(std::begin(table), std::end(table),
+    const auto hidden = std::find_if(std::begin(facility_table), std::end(facility_table),
                                      [&](const Facility& entry) { return entry.name == facility; });
     return Support::no(fmt::format("{} is hidden by --without ({})", facility, hidden->summary),
                        fmt::format("leave {} out of --without", facility));

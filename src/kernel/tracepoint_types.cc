@@ -14,7 +14,7 @@
 namespace overdue {
 namespace {
 
-constexpr int deepest_type = 32;  // libbpf's own limit
+constexpr int deepest_member = 32;  // libbpf's own limit
 
 /// Skips names and qualifiers of a type.
 const btf_type* plain_type(const btf* types, std::uint32_t id) {
@@ -25,7 +25,7 @@ const btf_type* plain_type(const btf* types, std::uint32_t id) {
 }
 
 bool are_alike(const btf* ours, std::uint32_t our_id, const btf* theirs, std::uint32_t their_id,
-               int deeper = deepest_type) {
+               int deeper = deepest_member) {
   const btf_type* one = plain_type(ours, our_id);
   const btf_type* other = plain_type(theirs, their_id);
   if (!one || !other || deeper == 0) return false;

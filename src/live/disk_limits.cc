@@ -31,7 +31,7 @@ struct Limit {
   bool is_bytes;
 };
 
-constexpr std::array limits = {
+constexpr std::array io_limits = {
     Limit{"io.max", "rbps=", "reads", true},
     Limit{"io.max", "wbps=", "writes", true},
     Limit{"io.max", "riops=", "reads", false},
@@ -58,7 +58,7 @@ std::string rate_in(std::string_view line, const Limit& limit) {
 /// The limits of one cgroup, by the number of the disk: "254:0".
 std::map<std::string, std::string> limits_of(const CgroupTarget& cgroup) {
   std::map<std::string, std::vector<std::string>> said;
-  for (const Limit& limit : limits) {
+  for (const Limit& limit : io_limits) {
     const std::string text = read_text(cgroup.directory / limit.file).value_or("");
     std::size_t lines = 0;
     for (const std::string_view line : split(text, '\n')) {

@@ -17,7 +17,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t lines_max = 10'000, processes_max = 100, descriptors_max = 10'000;
+constexpr std::size_t lock_lines_max = 10'000, lock_waiters_max = 100, locked_files_max = 10'000;
 
 /// A file, as /proc/locks names it: the device and the inode.
 using File = std::string;
@@ -27,7 +27,7 @@ std::map<std::string, std::string> devices_of_mounts(std::uint32_t pid) {
   std::map<std::string, std::string> devices;
   std::ifstream mounts(fmt::format("/proc/{}/mountinfo", pid));
   std::string line;
-  for (std::size_t i = 0; i < lines_max && std::getline(mounts, line); ++i) {
+  for (std::size_t i = 0; i < lock_lines_max && std::getline(mounts, line); ++i) {
     std::array<char, 32> number{};
     unsigned major = 0, minor = 0;
     // "29 1 254:0 / / rw,relatime …"
@@ -56,7 +56,7 @@ std::multimap<File, std::uint32_t> held_locks() {
   std::multimap<File, std::uint32_t> held;
   std::ifstream locks("/proc/locks");
   std::string line;
-  for (std::size_t i = 0; i < lines_max && std::getline(locks, line); ++i) {
+  for (std::size_t i = 0; i < lock_lines_max && std::getline(locks, line); ++i) {
     if (line.find("->") != std::string::npos) continue;  // waits for the one above
     std::array<char, 64> file{};
     long pid = 0;
@@ -74,7 +74,7 @@ void add_locks_of(std::uint32_t pid, const std::multimap<File, std::uint32_t>& h
   const std::map<std::string, std::string> devices = devices_of_mounts(pid);
   std::set<std::pair<File, std::uint32_t>> known;
   const std::filesystem::directory_iterator folder(fmt::format("/proc/{}/fdinfo", pid), error);
-  for (auto entry = begin(folder); !error && entry != end(folder) && seen++ < descriptors_max;
+  for (auto entry = begin(folder); !error && entry != end(folder) && seen++ < locked_files_max;
        entry.increment(error)) {
     const File file = file_of(entry->path(), devices);
     const auto [first, last] = held.equal_range(file);
@@ -100,7 +100,7 @@ std::vector<FileLock> file_locks_of(const std::set<std::uint32_t>& pids) {
   const std::multimap<File, std::uint32_t> held = held_locks();
   std::size_t processes = 0;
   for (const std::uint32_t pid : pids) {
-    if (processes++ == processes_max) break;
+    if (processes++ == lock_waiters_max) break;
     add_locks_of(pid, held, found);
   }
   return found;

@@ -13,7 +13,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t asked_max = 100;
+constexpr std::size_t reclaimers_max = 100;
 constexpr std::uint64_t unlimited = std::uint64_t{1} << 62;  // bytes; version 1 has no word for it
 
 }  // namespace
@@ -72,7 +72,7 @@ std::vector<Remark> MemoryLimits::reached_by(const std::set<std::uint32_t>& pids
   std::map<std::filesystem::path, std::string> words;  // by directory: the usage changes
   std::size_t asked = 0;
   for (const std::uint32_t pid : pids) {
-    if (asked++ == asked_max) break;
+    if (asked++ == reclaimers_max) break;
     const auto text = read_text(proc_ / std::to_string(pid) / "cgroup").value_or("");
     for (const CgroupTarget& cgroup : cgroups_.lineage(parse_memberships(text), "memory")) {
       const auto known = words.find(cgroup.directory);

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t asked_max = 100;
+constexpr std::size_t short_processes_max = 100;
 constexpr std::uint64_t descriptors_max = 100'000, processes_max = 50'000;
 
 std::string folder_of(std::uint32_t pid) {
@@ -110,7 +110,7 @@ std::vector<Remark> reached_limits(const std::map<std::uint32_t, Shortage>& proc
   const ReadRights rights;
   std::size_t asked = 0;
   for (const auto& [pid, shortage] : processes) {
-    if (asked++ == asked_max) break;
+    if (asked++ == short_processes_max) break;
     if (std::string words = limit_text(pid, shortage); !words.empty())
       found.push_back({.id = pid, .words = std::move(words)});
   }

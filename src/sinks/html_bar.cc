@@ -50,7 +50,7 @@ void add_part(std::vector<Part>& parts, const HtmlValue& value) {
     parts.push_back({html_label(value.key), part ? part->color : "other", value.number});
 }
 
-constexpr double bar_width = 1000, bar_height = 12;
+constexpr double drawing_width = 1000, drawing_height = 12;
 
 }  // namespace
 
@@ -78,15 +78,15 @@ std::string html_bar(const HtmlValue& object, const std::vector<const HtmlValue*
   std::ranges::sort(parts, std::ranges::greater(), &Part::size);
   std::string text = fmt::format(
       "<svg class=\"bar\" viewBox=\"0 0 {} {}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">",
-      bar_width, bar_height);
+      drawing_width, drawing_height);
   std::string legend;
   double x = 0;
   for (const Part& part : parts) {
-    const double width = part.size / all * bar_width, percent = 100 * part.size / all;
+    const double width = part.size / all * drawing_width, percent = 100 * part.size / all;
     text += fmt::format(
         "<rect class=\"{}\" x=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\"><title>{} {}, {:.1f} "
         "%</title></rect>",
-        part.color, x, width, bar_height, part.label,
+        part.color, x, width, drawing_height, part.label,
         duration_text(static_cast<std::uint64_t>(part.size)), percent);
     x += width;
     if (percent >= 1)

@@ -15,7 +15,7 @@ constexpr std::string_view dim = "\x1b[2m", red = "\x1b[31m", normal = "\x1b[0m"
 constexpr std::size_t errnos_shown = 3;
 constexpr std::size_t unfinished_shown = 20;
 
-struct Column {
+struct TextColumn {
   std::string heading;
   bool left;  ///< left-aligned, for text
 };
@@ -95,8 +95,8 @@ std::vector<std::string> cells_of(const TableFigures& table, const RowFigures& r
   return cells;
 }
 
-std::vector<Column> columns_of(const TableFigures& table) {
-  std::vector<Column> columns;
+std::vector<TextColumn> columns_of(const TableFigures& table) {
+  std::vector<TextColumn> columns;
   if (table.by.span) columns.push_back({"SPAN", true});
   if (table.by.process) columns.push_back({"PROCESS", true});
   if (table.by.thread) columns.push_back({"THREAD", true});
@@ -116,7 +116,7 @@ std::vector<Column> columns_of(const TableFigures& table) {
 }
 
 /// One line of cells, padded to `widths`, without trailing spaces.
-std::string aligned(const std::vector<Column>& columns, const std::vector<std::size_t>& widths,
+std::string aligned(const std::vector<TextColumn>& columns, const std::vector<std::size_t>& widths,
                     const std::vector<std::string>& cells) {
   std::string line;
   for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -137,7 +137,7 @@ void write_colored(Output& output, std::string_view color, const std::string& li
 
 void write_lines(Output& output, const TableFigures& table, const std::vector<Line>& lines,
                  bool color) {
-  std::vector<Column> columns = columns_of(table);
+  std::vector<TextColumn> columns = columns_of(table);
   const bool has_notes =
       std::ranges::any_of(lines, [](const Line& line) { return !line.cells.back().empty(); });
   if (!has_notes) columns.back().heading.clear();

@@ -18,7 +18,7 @@ namespace {
 using symbols_test::content_of;
 using symbols_test::fixtures;
 
-void read(std::span<const std::byte> bytes) {
+void read_all(std::span<const std::byte> bytes) {
   const auto no_debug_file = [](const std::string& path) {
     EXPECT_LT(path.size(), 5000u);
     return Fd();
@@ -48,7 +48,7 @@ TEST_P(Damage, OfEachByte) {
     const std::byte good = byte;
     for (const std::byte damage : {std::byte{0xff}, std::byte{0x01}, std::byte{0x80}}) {
       byte = good ^ damage;
-      read(bytes);
+      read_all(bytes);
     }
     byte = good;
   }
@@ -56,7 +56,7 @@ TEST_P(Damage, OfEachByte) {
 
 TEST_P(Damage, OfTheEnd) {
   const auto bytes = content_of(fixtures + "/" + GetParam());
-  for (std::size_t size = 0; size < bytes.size(); ++size) read(std::span(bytes).first(size));
+  for (std::size_t size = 0; size < bytes.size(); ++size) read_all(std::span(bytes).first(size));
 }
 
 INSTANTIATE_TEST_SUITE_P(Fixtures, Damage,

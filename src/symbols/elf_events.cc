@@ -32,8 +32,8 @@ std::string_view without_parameters(std::string_view name) {
   return name.substr(0, name.find('('));
 }
 
-/// The file offset of an address in a segment with PF_X (is_code), or in one without (is_data).
-constexpr Elf64_Word is_code = PF_X, is_data = 0;
+/// The file offset of an address in a segment with PF_X (in_code), or in one without (in_data).
+constexpr Elf64_Word in_code = PF_X, in_data = 0;
 std::optional<std::uint64_t> offset_in_file(const ElfImage& image, std::uint64_t address,
                                             Elf64_Word kind) {
   for (const Elf64_Phdr& segment : image.segments())
@@ -82,7 +82,7 @@ class FunctionSearch {
   void look_at(const Elf64_Sym& symbol, const std::vector<std::byte>& strings) {
     const unsigned type = ELF64_ST_TYPE(symbol.st_info);
     if ((type != STT_FUNC && type != STT_NOTYPE) || symbol.st_shndx == SHN_UNDEF) return;
-    const auto offset = offset_in_file(image_, symbol.st_value, is_code);
+    const auto offset = offset_in_file(image_, symbol.st_value, in_code);
     if (!offset) return;
     std::string_view name = string_at(strings, symbol.st_name);
     if (const std::size_t version = name.find('@'); version != 0) name = name.substr(0, version);
@@ -158,11 +158,11 @@ class UsdtSearch {
   void look_at(const UsdtNote& note) {
     if (note.provider != provider_ || note.name != name_) return remember(note);
     const std::uint64_t moved = base_ && note.base ? *base_ - note.base : 0;
-    const auto offset = offset_in_file(image_, note.instruction + moved, is_code);
+    const auto offset = offset_in_file(image_, note.instruction + moved, in_code);
     if (!offset) return;
     EventSite site{.offset = *offset, .arguments = std::string(note.arguments)};
     if (note.semaphore != 0) {
-      const auto semaphore = offset_in_file(image_, note.semaphore + moved, is_data);
+      const auto semaphore = offset_in_file(image_, note.semaphore + moved, in_data);
       if (!semaphore) return;  // without its semaphore, the probe may be skipped
       site.semaphore = *semaphore;
     }

@@ -112,7 +112,7 @@ bool may_hold_functions(int tag) {
          tag == DW_TAG_union_type || tag == DW_TAG_module;
 }
 
-bool is_code(int tag) {
+bool has_code(int tag) {
   return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||
          tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
 }
@@ -152,12 +152,12 @@ class Search {
       was_cut_ |= ++entries_ > limits_.entries || level > limits_.depth || Clock::now() > end_;
       if (was_cut_) return true;
       const int tag = dwarf_tag(&entry);
-      if (is_code(tag) && dwarf_haspc(&entry, address_) == 1 && !is_left_out(entry)) {
+      if (has_code(tag) && dwarf_haspc(&entry, address_) == 1 && !is_left_out(entry)) {
         path_.push_back(entry);
         look_into(entry, level + 1);
         return true;
       }
-      const bool is_wanted = may_hold_functions(tag) || (depth_ == Depth::deep && is_code(tag));
+      const bool is_wanted = may_hold_functions(tag) || (depth_ == Depth::deep && has_code(tag));
       if (is_wanted && look_into(entry, level + 1)) return true;
       Dwarf_Die next;
       if (dwarf_siblingof(&entry, &next) != 0) return false;
