@@ -18,22 +18,24 @@ std::string until(const std::string& text, std::string_view word) {
 
 }  // namespace
 
-void Activities::add_to(Sums& sums, const Root& root, std::string activity, std::uint64_t ns) {
-  std::pair key(without_numbers(root.thread->comm), activity);
+void Activities::add_to(Sums& sums, const Root& root, Key key, std::uint64_t ns) {
   const auto known = sums.find(key);
   if (known != sums.end()) {
     known->second.ns += ns;
   } else if (sums.size() < activities_max) {
-    Most& sum = sums[std::move(key)];
-    sum = {root, ns};
-    sum.root.activity = std::move(activity);
+    Most sum{root, ns};
+    sum.root.activity = key.second;
+    sums.emplace(std::move(key), std::move(sum));
   }
 }
 
 void Activities::add(const Root& root, std::uint64_t ns) {
+  if (!root.thread) return;
   all_ns_ += ns;
-  add_to(detailed_, root, until(root.activity, " by "), ns);
-  add_to(broad_, root, until(until(root.activity, " by "), " in "), ns);
+  const std::string threads = without_numbers(root.thread->comm);
+  const std::string activity = until(root.activity, " by ");
+  add_to(detailed_, root, {threads, activity}, ns);
+  add_to(broad_, root, {threads, until(activity, " in ")}, ns);
 }
 
 Activities::Most Activities::most() const {

@@ -13,7 +13,7 @@ namespace overdue {
 /// by one thread.
 class Activities {
  public:
-  /// Takes `ns` of a wait behind the root's thread, which the root must have.
+  /// Takes `ns` of a wait. Without a thread, nothing is known of its holder.
   void add(const Root& root, std::uint64_t ns);
   bool empty() const { return all_ns_ == 0; }
 
@@ -26,9 +26,10 @@ class Activities {
   Most most() const;
 
  private:
-  /// By the name of the threads, with * for numbers, and the activity.
-  using Sums = std::map<std::pair<std::string, std::string>, Most>;
-  static void add_to(Sums& sums, const Root& root, std::string activity, std::uint64_t ns);
+  /// The name of the threads, with * for numbers, and the activity.
+  using Key = std::pair<std::string, std::string>;
+  using Sums = std::map<Key, Most>;
+  static void add_to(Sums& sums, const Root& root, Key key, std::uint64_t ns);
 
   Sums detailed_, broad_;
   std::uint64_t all_ns_ = 0;

@@ -147,7 +147,7 @@ void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std
   row.cause.kind = kind;
   row.ns += ns;
   row.explained_ns += explained_ns;
-  if (root.is_one_lock && root.thread) row.activities.add(root, ns);
+  if (root.is_one_lock) row.activities.add(root, ns);
   row.has_answers |= finding.purpose.of == "answer";
   row.cause.may_be_idle |= root.may_be_idle;
   if (finding.type == "hang" && (finding.name == "flock" || finding.name == "fcntl"))
