@@ -315,13 +315,27 @@ std::vector<WhyName> BlameTable::names_of(const std::map<std::string, Who>& by_n
   return names;
 }
 
-std::string BlameTable::text_of_holders(const Activities::Most& most,
-                                        const std::map<std::string, Who>& by) {
-  const std::string pattern = most.root.thread ? without_numbers(most.root.thread->comm) : "";
-  std::string name = pattern;
-  if (const auto who = by.find(pattern); who != by.end() && !who->second.are_several)
-    name = thread_text(who->second.first);
-  return cause_text(most.root, shown_name({.name = std::move(name)}));
+/// The cause in words. A root that explains less than most of the time says how much, and a thread
+/// that explains hardly any of it has only ended the waits.
+std::string BlameTable::text_of(const Row& row, const WhyCause& cause,
+                                const std::map<std::string, Who>& by) {
+  constexpr std::uint64_t least_percent = 10;
+  Activities::Most most{row.root, row.explained_ns};
+  WhyName name = cause.by.empty() ? WhyName() : cause.by.front();
+  if (!row.activities.empty()) {
+    most = row.activities.most();
+    const std::string pattern = most.root.thread ? without_numbers(most.root.thread->comm) : "";
+    const auto who = by.find(pattern);
+    const bool is_one = who != by.end() && !who->second.are_several;
+    name.name = is_one ? thread_text(who->second.first) : pattern;
+  }
+  if (cause.kind != why_blocked || most.ns >= row.ns / 10 * 8)
+    return cause_text(most.root, shown_name(name));
+  const std::uint64_t percent = 100 * most.ns / row.ns;
+  if (most.root.thread && percent < least_percent)
+    return fmt::format("{}, ended by {} (unknown: {} %)", most.root.operation, shown_name(name),
+                       100 - percent);
+  return fmt::format("{} ({} % of the time)", cause_text(most.root, shown_name(name)), percent);
 }
 
 BlameTable::Blocked BlameTable::blocked(const WhySampling& sampling, bool of_interval) const {
@@ -348,14 +362,7 @@ BlameTable::Blocked BlameTable::blocked(const WhySampling& sampling, bool of_int
       cause.count += name.count;
       cause.total_ns += name.ns;
     }
-    cause.cause = row.activities.empty()
-                      ? cause_text(row.root, cause.by.empty() ? "" : shown_name(cause.by.front()))
-                      : text_of_holders(row.activities.most(), by);
-    const std::uint64_t explained_ns =
-        row.activities.empty() ? row.explained_ns : row.activities.most().ns;
-    // A root that explains less than most of the time says how much.
-    if (cause.kind == why_blocked && explained_ns < row.ns / 10 * 8)
-      cause.cause += fmt::format(" ({} % of the time)", 100 * explained_ns / row.ns);
+    cause.cause = text_of(row, cause, by);
     all.causes.push_back(std::move(cause));
   }
   leave_out_ends_of_connects(all.causes);

@@ -102,8 +102,8 @@ class BlameTable {
     Activities activities;                   ///< of the holders of a lock that the process has once
   };
   static std::vector<WhyName> names_of(const std::map<std::string, Who>& by_name);
-  static std::string text_of_holders(const Activities::Most& most,
-                                     const std::map<std::string, Who>& by);
+  static std::string text_of(const Row& row, const WhyCause& cause,
+                             const std::map<std::string, Who>& by);
   void blame(const Finding& finding, const WhySampling::Class& of, std::string_view kind,
              std::uint64_t lasted_ns);
   void add_waits_for_cpu(const Finding& finding, const WhySampling::Class& of);

@@ -112,13 +112,15 @@ TEST(BlameTable, DifferentActivitiesOfAThreadAreDifferentCauses) {
 }
 
 TEST(BlameTable, ARootThatExplainsLittleSaysHowMuch) {
-  BlameTable table;
-  Finding finding = blocked(1, 100);
-  finding.chain = {asleep(9, "hold", 20 * ms), timeout()};
-  table.add(finding, {});
-  const auto causes = causes_of(table);
-  ASSERT_EQ(causes.size(), 1u);
-  EXPECT_TRUE(causes[0].cause.ends_with("hold ← work (20 % of the time)")) << causes[0].cause;
+  const auto cause_with = [](std::uint64_t held_ns) {
+    BlameTable table;
+    Finding finding = blocked(1, 100);
+    finding.chain = {asleep(9, "hold", held_ns), timeout()};
+    table.add(finding, {});
+    return causes_of(table).at(0).cause;
+  };
+  EXPECT_TRUE(cause_with(20 * ms).ends_with("hold ← work (20 % of the time)"));
+  EXPECT_TRUE(cause_with(5 * ms).ends_with("work, ended by holder[9] (unknown: 95 %)"));
 }
 
 /// A thread that waited for its turn, had the lock for 10 ms, and passed it on.
