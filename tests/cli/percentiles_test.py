@@ -4,11 +4,13 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import FolderTest, main, overdue, read_ndjson, require_root, workload
+from overdue_test import SLOWER, FolderTest, main, overdue, read_ndjson, require_root, workload
 from stall_findings import MS, Stalls, real_time, stalls
 
 NAPS, EACH = 1500, 50  # one nap of 20 ms after 49 of 1 ms
 HIDDEN = 0.02  # part of the waits: this kernel hides one switch in a thousand
+# On an emulated CPU, naps of 1 ms take 20 ms now and then: fewer of the slow ones are the slowest.
+LEAST_SLOW = NAPS / EACH / (2 if SLOWER == 1 else 4)
 PROGRAM = f"import time\nfor nap in range({NAPS}): time.sleep(0.02 if nap % {EACH} == {EACH - 1} else 0.001)"
 
 
@@ -29,7 +31,7 @@ class Percentiles(FolderTest):
     def assert_slow_naps(self, findings, operations):
         """Few are late, and these are the slow ones, once there had been enough naps."""
         slow = [finding for finding in findings if finding["latency_ns"] >= 20 * MS]
-        self.assertGreaterEqual(len(slow), NAPS / EACH / 2)
+        self.assertGreaterEqual(len(slow), LEAST_SLOW)
         self.assertLessEqual(len(findings), 0.05 * operations)
 
     def test_the_slowest_naps_are_late(self):

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import OVERDUE, Footprint, Live, main, overdue, wait_until_measuring, workload
+from overdue_test import OVERDUE, SLOWER, Footprint, Live, main, overdue, wait_until_measuring, workload
 from worst_runs import CPU, ROUNDS, SPIN_MS, Case, Run, certain_ns, displaced
 
 # A thread with a deadline that sleeps again and again; exits with 77 if the kernel refuses.
@@ -204,11 +204,14 @@ class OfATarget(Case):
         found = collections.Counter((window["tid"], one["due_ns"]) for window in windows for one in truth
                                     if one["due_ns"] <= window["begin_ns"] <= one["spun_until_ns"])
         late = {(wakee, one["due_ns"]) for wakee in wakees for one in truth}
-        # A hardened kernel may not report a wake-up, and a hypervisor may hold back a timer.
-        self.assertGreaterEqual(len(late & set(found)), 2 * rounds - 2, (found, report["notes"], report["receipt"]))
+        # A hardened kernel may not report a wake-up, and a hypervisor may hold back a timer. An emulator runs all CPUs in
+        # turn: the reader comes too late for some windows, and the receipt counts these.
+        lost = 0 if SLOWER == 1 else report["receipt"]["lost_by"].get("windows", 0)
+        self.assertGreaterEqual(len(late & set(found)) + lost, 2 * rounds - 2,
+                                (found, report["notes"], report["receipt"]))
         self.assertEqual(set(found.values()), {1}, "each once")
         whole = [window for window in windows if not window["lost_events"]]
-        self.assertGreater(len(whole), rounds, "also the second of two, whose begin lies before the first one's end")
+        self.assertGreater(len(whole) + lost, rounds, "also the second of two, whose begin lies before the first one's end")
         for window in whole:
             self.assertEqual(window["events"][0]["event"], "sched_waking", window)
             self.assert_events_are_within(window)
