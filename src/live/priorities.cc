@@ -56,6 +56,10 @@ struct Schedule {
   int nice = 0;
   int real_time = 0;  ///< priority; 0: none
   bool is_real_time() const { return policy == SCHED_FIFO || policy == SCHED_RR; }
+  /// Whether nice values count. They do not for deadlines, nor for policies of later kernels.
+  bool is_fair() const {
+    return policy == SCHED_OTHER || policy == SCHED_BATCH || policy == SCHED_IDLE;
+  }
 };
 
 /// A cgroup in which the threads have a common share of the CPUs.
@@ -144,7 +148,7 @@ std::string Priorities::words(std::uint32_t tid, const Rival& rival) {
   if (other->is_real_time() && (!own->is_real_time() || own->real_time < other->real_time))
     return fmt::format("{} has {}, priority {}", name,
                        other->policy == SCHED_FIFO ? "SCHED_FIFO" : "SCHED_RR", other->real_time);
-  if (other->is_real_time() || own->is_real_time()) return {};
+  if (!other->is_fair() || !own->is_fair()) return {};
 
   const std::vector<ShareGroup>& groups = groups_of(tid);
   const std::vector<ShareGroup>& others = groups_of(rival.tid);

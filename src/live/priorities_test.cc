@@ -11,6 +11,8 @@
 namespace overdue {
 namespace {
 
+constexpr int deadline = 6;  // SCHED_DEADLINE of linux/sched.h
+
 /// A machine with cgroups of version 2 that have weights. Thread 7 waits for a CPU, which thread 9
 /// has.
 class LowerPriorities : public testing::Test {
@@ -77,6 +79,9 @@ TEST_F(LowerPriorities, BesideRealTimeThreads) {
   EXPECT_EQ(words(), "hog has SCHED_FIFO, priority 50");
   thread(7, "/", 0, 1, 60);
   EXPECT_EQ(words(), "");
+  thread(7, "/", 19);
+  thread(9, "/", 0, deadline);
+  EXPECT_EQ(words(), "") << "a deadline has no nice value";
 }
 
 TEST_F(LowerPriorities, OfCgroupsWithLessWeight) {

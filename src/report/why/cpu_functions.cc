@@ -64,8 +64,9 @@ void CpuFunctions::add(std::uint32_t pid, std::string_view comm, const Stack& ke
   if (groups_.size() >= groups_max && !groups_.contains(key)) key = {0, std::string(others)};
   Group& group = groups_[key];
   ++group.samples;
-  add_below(group, user);
-  Functions::key_type function{own_place(user), module_of(user)};
+  const std::vector<const StackFrame*> own = own_frames(user, depth_max);
+  add_below(group, own);
+  Functions::key_type function{place_text(own), module_of(user)};
   if (function.first.empty() && !user.empty()) function.first = to_text(user.front());
   if (user.empty() && !kernel.empty()) function = {kernel_path(kernel), "[kernel]"};
   const KernelWork* work = kernel_work_in(kernel, user);
@@ -81,8 +82,7 @@ void CpuFunctions::add(std::uint32_t pid, std::string_view comm, const Stack& ke
   add_work(group, kernel, user, function, sample, work);
 }
 
-void CpuFunctions::add_below(Group& group, const Stack& user) {
-  const std::vector<const StackFrame*> own = own_frames(user, depth_max);
+void CpuFunctions::add_below(Group& group, const std::vector<const StackFrame*>& own) {
   std::set<std::string> seen;
   for (std::size_t i = 0; i < own.size(); ++i) {
     const std::string name = to_text(*own[i]);

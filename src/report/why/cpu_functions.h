@@ -101,7 +101,8 @@ class CpuFunctions {
   static void add_work(Group& group, const Stack& kernel, const Stack& user,
                        const Functions::key_type& function, const Samples& sample,
                        const KernelWork* work);
-  static void add_below(Group& group, const Stack& user);
+  /// `own`: the program's functions in a sample, innermost first.
+  static void add_below(Group& group, const std::vector<const StackFrame*>& own);
   static bool is_in(const Key& one, const Key& group);
   static std::vector<WhyFunction> functions_of(const std::string& thread, const Group& group);
 

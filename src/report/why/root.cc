@@ -245,10 +245,13 @@ std::vector<const StackFrame*> own_frames(const Stack& stack, std::size_t at_mos
   return own.empty() ? innermost(true) : own;
 }
 
-std::string own_place(const Stack& stack) {
-  const std::vector<const StackFrame*> own = own_frames(stack, 2);
+std::string place_text(const std::vector<const StackFrame*>& own) {
   if (own.empty()) return {};
   return to_text(*own[0]) + (own.size() == 1 ? "" : " ← " + to_text(*own[1]));
+}
+
+std::string own_place(const Stack& stack) {
+  return place_text(own_frames(stack, 2));
 }
 
 namespace {

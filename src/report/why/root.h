@@ -58,7 +58,8 @@ bool waits_for_any_lock(const Finding& finding);
 /// The program's own functions, innermost first, at most so many; a recursion once. Functions of
 /// the C library and functions that only wait are no program's own. Valid as long as the stack.
 std::vector<const StackFrame*> own_frames(const Stack& stack, std::size_t at_most);
-/// The innermost of them and its caller: "hold_the_lock ← run_worker"; empty: unknown.
+/// The innermost of these and its caller: "hold_the_lock ← run_worker"; empty: unknown.
+std::string place_text(const std::vector<const StackFrame*>& own);
 std::string own_place(const Stack& stack);
 
 }  // namespace overdue
