@@ -143,6 +143,11 @@ class StallAssembler {
   void record(const Record& record) { join_.record(record); }
   /// As in StackJoin: stalls may be held back until their user stacks have come.
   void advance(std::uint64_t now_ns) { join_.advance(now_ns); }
+  /// It is `now` in the session. Younger records than `reading_behind` may not have been read yet.
+  void tick(KernelTime now) {
+    constexpr Duration reading_behind = std::chrono::milliseconds(200);
+    advance(static_cast<std::uint64_t>((now - reading_behind).time_since_epoch().count()));
+  }
   void finish() { join_.finish(); }
 
   /// Number of stalls that lack waits because the limits left no room for them.

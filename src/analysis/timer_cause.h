@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -47,7 +48,10 @@ TimerCause take_apart(const Record& activation, LatencyEnd end = LatencyEnd::thr
 /// Decomposes an osnoise_gap in the same way: the noise is the latency, and there is no timer.
 TimerCause take_apart_pause(const Record& pause);
 
-/// "irq", "softirq", "nmi", "thread", as osnoise names them; "hardware".
+/// The kinds of noise, as osnoise names them, and two more: "hardware", and "unknown" for the rest.
+inline constexpr std::array<std::string_view, 6> noise_kind_names{"irq",    "softirq",  "nmi",
+                                                                  "thread", "hardware", "unknown"};
+/// One of noise_kind_names.
 std::string_view noise_kind_name(ShareKind kind);
 /// The share to which noise of a kind (enum noise_kind) belongs.
 ShareKind share_kind(u32 noise_kind);

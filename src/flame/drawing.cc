@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/html_page.h"
+#include "base/share.h"
 #include "base/text.h"
 #include "base/xml_text.h"
 #include "flame/layout.h"
@@ -73,11 +74,8 @@ class Drawing {
   /// The change of a node's share since the earlier measurement: -1 to 1.
   double difference(StackTree::Id id) const {
     if (!options_.differences) return 0;
-    return share(tree_.node(id).weight, tree_.total()) -
-           share(tree_.node(id).before, tree_.node(StackTree::root).before);
-  }
-  static double share(std::uint64_t part, std::uint64_t whole) {
-    return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+    return share_of(tree_.node(id).weight, tree_.total()) -
+           share_of(tree_.node(id).before, tree_.node(StackTree::root).before);
   }
   int difference_step(StackTree::Id id) const {
     const double moved = difference(id);

@@ -38,13 +38,13 @@ const KnownPart* known(std::string_view key) {
   return found == std::end(known_parts) ? nullptr : found;
 }
 
-struct Part {
+struct BarPart {
   std::string label;
   std::string_view color;
   double size;
 };
 
-void add_part(std::vector<Part>& parts, const HtmlValue& value) {
+void add_part(std::vector<BarPart>& parts, const HtmlValue& value) {
   const KnownPart* const part = known(value.key);
   if (value.kind == HtmlValue::Kind::number && value.number > 0)
     parts.push_back({html_label(value.key), part ? part->color : "other", value.number});
@@ -64,7 +64,7 @@ std::string html_label(std::string_view key) {
 }
 
 std::string html_bar(const HtmlValue& object, const std::vector<const HtmlValue*>& splits) {
-  std::vector<Part> parts;
+  std::vector<BarPart> parts;
   double all = 0;
   for (const HtmlValue& value : object.children) {
     const auto split = std::ranges::find(splits, value.key, &HtmlValue::part_of);
@@ -75,13 +75,13 @@ std::string html_bar(const HtmlValue& object, const std::vector<const HtmlValue*
     all += value.number;
   }
   if (all <= 0) return {};
-  std::ranges::sort(parts, std::ranges::greater(), &Part::size);
+  std::ranges::sort(parts, std::ranges::greater(), &BarPart::size);
   std::string text = fmt::format(
       "<svg class=\"bar\" viewBox=\"0 0 {} {}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">",
       drawing_width, drawing_height);
   std::string legend;
   double x = 0;
-  for (const Part& part : parts) {
+  for (const BarPart& part : parts) {
     const double width = part.size / all * drawing_width, percent = 100 * part.size / all;
     text += fmt::format(
         "<rect class=\"{}\" x=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\"><title>{} {}, {:.1f} "

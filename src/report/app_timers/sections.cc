@@ -16,7 +16,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t rows_shown = 40;
+constexpr std::size_t timers_shown = 40;
 constexpr std::size_t explained = 3;
 constexpr std::array<std::string_view, 6> part_kinds{"slack",     "irq",       "handler",
                                                      "run queue", "throttled", "return"};
@@ -25,7 +25,7 @@ constexpr std::array<ShareKind, 6> parts_in_time{ShareKind::slack,     ShareKind
                                                  ShareKind::throttled, ShareKind::way_back};
 
 std::string table_of(std::span<const AppTimerRow> rows) {
-  return app_timers_table(rows.first(std::min(rows.size(), rows_shown)));
+  return app_timers_table(rows.first(std::min(rows.size(), timers_shown)));
 }
 
 void describe_interrupted(Members& member, const app_timer& timer) {
@@ -71,7 +71,7 @@ void add_rows(CsvRows& csv, const std::vector<AppTimerRow>& rows, std::string_vi
   });
 }
 
-void describe_part(Members& member, const Share& part) {
+void describe_late_part(Members& member, const Share& part) {
   const bool has_thread = part.number != 0;
   member("kind", part_word(part.kind), {.choices = part_kinds});
   member("ns", part.ns);
@@ -96,7 +96,8 @@ void describe(Members& member, const LateTimer& late) {
   member("latency_ns", late.latency_ns, {.help = "from expires_ns to time_ns"});
   member("irq_delay_ns", latency_in(timer, TimerContext::irq),
          {.help = "part of latency_ns until the timer's interrupt"});
-  member.list("parts", late.parts.shares(), [&](const Share& part) { describe_part(member, part); },
+  member.list("parts", late.parts.shares(),
+              [&](const Share& part) { describe_late_part(member, part); },
               {.help = "in order of time"});
   member("throttled_by", late.throttle, {.help = "the limit that throttled the thread"});
   member.object(
@@ -134,8 +135,8 @@ void AppTimersReport::members(Members& member, const ReportContext&) const {
 std::string AppTimersReport::text(const ReportContext& context) const {
   if (rows_.empty()) return "no thread of the target was woken by a timer\n";
   std::string text = table_of(rows_);
-  if (rows_.size() > rows_shown)
-    text += fmt::format("\nand {} more; -f json has them all\n", rows_.size() - rows_shown);
+  if (rows_.size() > timers_shown)
+    text += fmt::format("\nand {} more; -f json has them all\n", rows_.size() - timers_shown);
   if (stop_) return text + "\nstopped by\n" + late_timer_text(*stop_, context.info);
   for (std::size_t i = 0; i < std::min(explained, rows_.size()); ++i)
     text += '\n' + late_timer_text(rows_[i].latest, context.info);

@@ -9,10 +9,10 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t width = 80;
+constexpr std::size_t page_width = 80;
 
 std::string wrapped(std::string_view text, std::size_t indent) {
-  return filled(text, width, indent);
+  return filled(text, page_width, indent);
 }
 
 /// Explains each "no" once; a later "no" with the same reason points to the first.

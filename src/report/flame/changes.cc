@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/share.h"
 #include "base/text.h"
 #include "sinks/json_members.h"
 
@@ -16,12 +17,8 @@ namespace overdue {
 namespace {
 
 constexpr std::array<std::string_view, 3> units{"samples", "microseconds", "bytes"};
-constexpr std::array<std::string_view, frame_kinds> kinds{"thread", "user",    "system call",
-                                                          "kernel", "unknown", "waiting"};
-
-double share(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
+constexpr std::array<std::string_view, frame_kinds> frame_kind_names{
+    "thread", "user", "system call", "kernel", "unknown", "waiting"};
 
 /// Sums the weights of each function in a tree.
 class FunctionSums {
@@ -55,8 +52,8 @@ class FunctionSums {
                           .kind = key.second,
                           .before = sum.before,
                           .after = sum.after};
-      made.change = share(sum.after.all, after) - share(sum.before.all, before);
-      made.self_change = share(sum.after.self, after) - share(sum.before.self, before);
+      made.change = share_of(sum.after.all, after) - share_of(sum.before.all, before);
+      made.self_change = share_of(sum.after.self, after) - share_of(sum.before.self, before);
       // Below the precision of the shares.
       if (std::max(std::abs(made.change), std::abs(made.self_change)) > 1e-12)
         result.push_back(std::move(made));
@@ -129,7 +126,7 @@ FlameChanges flame_changes(const StackTree& tree, std::size_t top) {
 void describe(Members& member, const FunctionChange& function) {
   member.type("function_change", "How far the shares of a function have moved");
   member("name", function.name);
-  member("kind", frame_kind_name(function.kind), {.choices = kinds});
+  member("kind", frame_kind_name(function.kind), {.choices = frame_kind_names});
   member("before_weight", function.before.all,
          {.help = "of the earlier stacks through the function; recursion counts once"});
   member("weight", function.after.all, {.help = "likewise of the new stacks"});

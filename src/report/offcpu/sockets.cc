@@ -14,7 +14,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t sockets_max = 20'000;  // a file may have more than any session
+constexpr std::size_t kept_sockets_max = 20'000;  // a file may have more than any session
 constexpr double least_pairs = 5;
 
 std::string bytes_or_dash(std::uint64_t bytes) {
@@ -95,7 +95,7 @@ std::optional<double> OffcpuSockets::Pairs::correlation() const {
 
 void OffcpuSockets::add_socket(const socket_queue& record) {
   const auto found = sockets_.find(record.inode);
-  if (found == sockets_.end() && sockets_.size() >= sockets_max) return;
+  if (found == sockets_.end() && sockets_.size() >= kept_sockets_max) return;
   Socket& socket = sockets_[record.inode];
   if (found == sockets_.end()) socket.text = fixed_text(record.text);
   socket.pid = record.header.pid;

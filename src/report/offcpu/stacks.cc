@@ -15,7 +15,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t frames_shown = 12;  // of a stack, and of a waker
+constexpr std::size_t stack_frames_shown = 12;  // of a stack, and of a waker
 
 /// Stands for the time of a wait that no part explains.
 const FoldedFrame unknown_part{"unknown", FrameKind::unknown};
@@ -60,7 +60,7 @@ OffcpuStack row_of(std::span<const FoldedFrame> frames) {
 
 std::string frames_text(const std::vector<FoldedFrame>& frames, bool whole) {
   std::string text;
-  const std::size_t shown = whole ? frames.size() : std::min(frames.size(), frames_shown);
+  const std::size_t shown = whole ? frames.size() : std::min(frames.size(), stack_frames_shown);
   for (std::size_t i = 0; i < shown; ++i)
     text += fmt::format("          {}\n", printable(frames[i].name));
   if (shown < frames.size())

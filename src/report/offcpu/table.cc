@@ -7,8 +7,8 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t threads_max = 20'000;  // kept apart; more living threads are kept, too
-constexpr std::size_t ended_max = 20'000;    // sums of threads that have ended
+constexpr std::size_t kept_threads_max = 20'000;  // kept apart; more living threads are kept, too
+constexpr std::size_t ended_max = 20'000;         // sums of threads that have ended
 constexpr std::size_t displacers_max =
     1'000;  // of a thread; more are added up by name, up to twice as many
 
@@ -122,7 +122,7 @@ void OffcpuTable::Sums::add(const Sums& other) {
 OffcpuTable::Thread& OffcpuTable::thread_of(std::uint32_t number, std::uint32_t tid) {
   const Key key = number == 0 ? Key{0, tid} : Key{number, 0};
   if (const auto known = threads_.find(key); known != threads_.end()) return known->second;
-  if (threads_.size() >= threads_max) merge_ended();
+  if (threads_.size() >= kept_threads_max) merge_ended();
   Thread& thread = threads_[key];
   // A thread gets its number when it first runs.
   if (const auto unnumbered = threads_.find({0, tid});

@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::size_t parts_shown = 6;  // of a kind, below the table
 
-constexpr std::array<std::string_view, 6> kinds{"irq",    "softirq",  "nmi",
-                                                "thread", "hardware", "unknown"};
 constexpr std::array<std::string_view, 2> stops{"single", "total"};
 
 constexpr About parts_about{.help =
@@ -92,7 +90,7 @@ void describe(Members& member, const NoisePart& part) {
   member.type("noise_part", "Interferences of one kind and name");
   member("kind", noise_kind_name(part.kind),
          {.help = "hardware: nothing that the kernel reports; hardware or a hypervisor",
-          .choices = kinds});
+          .choices = noise_kind_names});
   member(
       "name",
       !part.owner            ? part.name

@@ -7,15 +7,12 @@
 
 #include <fmt/format.h>
 
+#include "base/share.h"
 #include "base/time.h"
 #include "sinks/text_format.h"
 
 namespace overdue {
 namespace {
-
-double share(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
 
 void describe_cpu(Members& member, const ProfiledCpu& cpu) {
   member.type("profiled_cpu", "Samples of a CPU, lost ones included");
@@ -23,7 +20,7 @@ void describe_cpu(Members& member, const ProfiledCpu& cpu) {
   member("samples", cpu.samples, {.help = "in threads of the target"});
   member("idle", cpu.idle);
   member("others", cpu.others, {.help = "in other threads"});
-  member("busy_share", 1 - share(cpu.idle, cpu.taken()), {.help = "0 to 1"});
+  member("busy_share", 1 - share_of(cpu.idle, cpu.taken()), {.help = "0 to 1"});
 }
 
 void describe_thread(Members& member, const ProfiledThread& thread, const ProfileFigures& all) {
@@ -38,7 +35,7 @@ void describe_thread(Members& member, const ProfiledThread& thread, const Profil
   member("process", when(is_one, thread.process), {.help = "name of the process"});
   describe_common(member, owner, thread.processes);
   member("samples", thread.samples);
-  member("share", share(thread.samples, all.samples), {.help = "of all samples, 0 to 1"});
+  member("share", share_of(thread.samples, all.samples), {.help = "of all samples, 0 to 1"});
   member("cpu_share", all.cpu_share(thread), {.help = "CPU time by the time of one CPU"});
 }
 
@@ -57,15 +54,15 @@ void describe_function(Members& member, const ProfiledFunction& function,
   member("self", function.self, {.help = "samples in the function itself"});
   member("total", function.total,
          {.help = "samples in it and in what it called; a recursion counts once"});
-  member("self_share", share(function.self, all.samples), {.help = "of all samples, 0 to 1"});
-  member("total_share", share(function.total, all.samples));
+  member("self_share", share_of(function.self, all.samples), {.help = "of all samples, 0 to 1"});
+  member("total_share", share_of(function.total, all.samples));
 }
 
 void describe_stack(Members& member, const NamedStack& stack, const ProfileFigures& all) {
   member.type("profiled_stack", "Samples with the same functions");
   member("root", stack.root, {.help = "name of the process; with --by, what the word says"});
   member("samples", stack.samples);
-  member("share", share(stack.samples, all.samples), {.help = "of all samples, 0 to 1"});
+  member("share", share_of(stack.samples, all.samples), {.help = "of all samples, 0 to 1"});
   member("cut", stack.is_cut, {.help = "true: the outermost frames are missing"});
   member.list("frames", stack.frames, [&](const ProfiledFunction& frame) {
     member.type("profiled_frame", "A function of a stack, innermost first");

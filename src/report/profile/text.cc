@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "report/profile/sections.h"
+#include "report/rows.h"
 #include "sinks/text_format.h"
 
 namespace overdue {
@@ -15,11 +16,6 @@ namespace {
 constexpr std::size_t rows_shown = 20, stacks_shown = 5, frames_shown = 12;
 constexpr std::size_t rows_of_interval = 10;
 constexpr std::uint64_t few_samples = 100;  // below, a share has no decimals
-
-template <typename T>
-std::span<const T> shown(const std::vector<T>& rows, std::size_t top, std::size_t otherwise) {
-  return std::span(rows).first(std::min(rows.size(), top == 0 ? otherwise : top));
-}
 
 /// A share from this number of samples. Few samples do not support a decimal.
 std::string percent_text(double share, std::uint64_t samples) {

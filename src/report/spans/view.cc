@@ -16,11 +16,9 @@ namespace overdue {
 namespace {
 
 constexpr std::size_t rows_max = 4096;  // peers of connections, and names in files, have no limit
-constexpr std::size_t open_max = 4096;
-constexpr std::size_t threads_max = 65536;
+constexpr std::size_t open_spans_max = 4096;
+constexpr std::size_t span_threads_max = 65536;
 constexpr std::string_view other_names = "other names";
-/// Younger records may not have been read yet.
-constexpr Duration reading_behind = std::chrono::milliseconds(200);
 
 }  // namespace
 
@@ -46,7 +44,7 @@ void SpanView::begin(const SessionInfo& info) {
 
 void SpanView::record(const Record& record) {
   const event_header header = record.header();
-  if (options_.by_thread && header.comm[0] && names_.size() < threads_max)
+  if (options_.by_thread && header.comm[0] && names_.size() < span_threads_max)
     names_[header.tid] = fixed_text(header.comm);
   if (record.schema->id == RECORD_SPAN_SUM)
     add_sum(record.as<span_sum>());
@@ -66,7 +64,7 @@ void SpanView::add(const RawStall& span) {
   describe_span(span, namer_, finding);
   describe_threads(span, namer_, finding);
   if (span.span.flags & SPAN_OPEN) {
-    if (open_.size() >= open_max)
+    if (open_.size() >= open_spans_max)
       ++open_omitted_;
     else
       open_.push_back({.name = fmt::format("{} {}", finding.span, finding.name),
@@ -141,7 +139,7 @@ LatencyTable SpanView::table(const Rows& rows, Duration wall) const {
 }
 
 void SpanView::tick(KernelTime now) {
-  assembler_.advance(static_cast<std::uint64_t>((now - reading_behind).time_since_epoch().count()));
+  assembler_.tick(now);
 }
 
 void SpanView::interval(const SessionInfo& info, Duration wall) {
@@ -163,7 +161,7 @@ void SpanView::end(SessionInfo info, const Receipt& receipt) {
         "spans of kinds that only a newer version of Overdue knows: {}", grouped(unknown_)));
   if (open_omitted_ > 0)
     info.notes.push_back(fmt::format("{} more spans were open at the end: {} are listed",
-                                     grouped(open_omitted_), grouped(open_max)));
+                                     grouped(open_omitted_), grouped(open_spans_max)));
   if (names_omitted_)
     info.notes.push_back(fmt::format("the table has room for {} names; the rest is in rows '{}'",
                                      grouped(rows_max), other_names));

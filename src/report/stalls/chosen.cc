@@ -17,7 +17,7 @@ namespace overdue {
 namespace {
 
 constexpr std::size_t choices_kept = 1'000, kinds_kept = LATENCY_SLOTS;
-constexpr std::size_t rows_shown = 20, waiting_shown = 8;
+constexpr std::size_t kinds_shown = 20, waiting_shown = 8;
 
 MeasuredKind kind_of(const chosen_threshold& chosen) {
   MeasuredKind kind{.span = known_span_kind(chosen.span)};
@@ -132,7 +132,7 @@ std::string ChosenSection::text(const ReportContext& context) const {
   std::string text;
   std::vector<std::string> waiting;
   std::size_t chosen = 0;
-  const std::size_t most = top_ == 0 ? rows_shown : top_;
+  const std::size_t most = top_ == 0 ? kinds_shown : top_;
   for (const ChosenRow& row : rows_) {
     if (row.threshold_ns == 0)
       waiting.push_back(fmt::format(

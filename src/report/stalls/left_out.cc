@@ -20,12 +20,12 @@ void LeftOut::add(const Finding& finding, bool is_known) {
 }
 
 std::vector<std::string> LeftOut::notes() const {
-  constexpr std::pair<std::string_view, std::string_view> reasons[] = {
+  constexpr std::pair<std::string_view, std::string_view> purposes[] = {
       {"time", "sleeps no longer than requested"},
       {"work", "waits for work"},
       {"unknown", "waits that may be for work"}};
   std::vector<std::string> notes;
-  for (const auto& [purpose, words] : reasons) {
+  for (const auto& [purpose, words] : purposes) {
     const auto found = counts_.find(std::string(purpose));
     if (found == counts_.end()) continue;
     std::vector<std::pair<std::string, Count>> calls(found->second.begin(), found->second.end());

@@ -13,7 +13,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::string_view how = "-T 10ms, -T p99, or -T 10ms,fsync=1ms,futex=p99.9";
+constexpr std::string_view threshold_forms = "-T 10ms, -T p99, or -T 10ms,fsync=1ms,futex=p99.9";
 constexpr std::string_view of_threads = "thread:";
 
 class Parser {
@@ -82,7 +82,7 @@ class Parser {
       throw Error("-T {}: '{}' is neither a system call nor a kind of span{}{}", printable(item),
                   printable(name), pairs_.empty() ? "" : " nor one of yours",
                   suggestion(name, names))
-          .hint(std::string(how) + ", or -T 'thread:web-*=5ms'")
+          .hint(std::string(threshold_forms) + ", or -T 'thread:web-*=5ms'")
           .exit_status(2);
     }
   }
@@ -313,7 +313,7 @@ Thresholds parse_thresholds(const std::vector<std::string>& values,
   for (const std::string& value : values)
     for (const std::string_view item : split(value, ',')) parser.add(item);
   if (parser.thresholds == Thresholds{})
-    throw Error("no threshold given").hint(std::string(how)).exit_status(2);
+    throw Error("no threshold given").hint(std::string(threshold_forms)).exit_status(2);
   return parser.thresholds;
 }
 

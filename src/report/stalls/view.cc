@@ -43,8 +43,6 @@ constexpr std::size_t causes_kept = 10'000;
 constexpr std::size_t settings_kept = 1'000;
 constexpr std::size_t hangs_kept = 10'000;
 constexpr std::size_t last_calls_kept = 10'000;
-/// Younger records may not have been read yet.
-constexpr Duration reading_behind = std::chrono::milliseconds(200);
 
 bool is_native_call(const RawStall& stall) {
   if (stall.span.span != SPAN_SYSCALL) return false;
@@ -311,7 +309,7 @@ void StallView::show(const Finding& finding) {
 }
 
 void StallView::tick(KernelTime now) {
-  assembler_.advance(static_cast<std::uint64_t>((now - reading_behind).time_since_epoch().count()));
+  assembler_.tick(now);
 }
 
 void StallView::show_repeats() {

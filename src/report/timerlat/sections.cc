@@ -14,14 +14,12 @@ namespace {
 
 constexpr std::array<std::string_view, 3> contexts{
     key_of(TimerContext::irq), key_of(TimerContext::thread), key_of(TimerContext::user)};
-constexpr std::array<std::string_view, 6> noise_kinds{"irq",    "softirq",  "nmi",
-                                                      "thread", "hardware", "unknown"};
 constexpr std::array<std::string_view, 7> verdicts{
     "irqs_off", "preemption_off", "interference", "idle_exit", "hardware", "wakeup", "own_work"};
 
 void describe_part(Members& member, const Share& part) {
   const bool is_thread = part.kind == ShareKind::thread;
-  member("kind", noise_kind_name(part.kind), {.choices = noise_kinds});
+  member("kind", noise_kind_name(part.kind), {.choices = noise_kind_names});
   member("name", part.name);
   member("number", when(!is_thread, part.number), {.help = "of the interrupt"});
   member("tid", when(is_thread, part.number));

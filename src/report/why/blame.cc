@@ -20,7 +20,7 @@ namespace overdue {
 namespace {
 
 constexpr std::size_t causes_max = 2'000, open_max = 1'000, tids_max = 100;
-constexpr std::size_t threads_max = 20'000;  // of all causes together
+constexpr std::size_t blamed_threads_max = 20'000;  // of all causes together
 
 /// Time in which the thread was blocked, without the time that was no delay.
 std::uint64_t late_blocked_ns(const Finding& finding) {
@@ -125,7 +125,7 @@ void BlameTable::add_thread(Late& late, std::uint32_t tid, std::uint64_t ns) {
   const auto known = late.threads.find(tid);
   if (known != late.threads.end()) {
     known->second += ns;
-  } else if (threads_ < threads_max) {
+  } else if (threads_ < blamed_threads_max) {
     late.threads[tid] = ns;
     ++threads_;
   } else {

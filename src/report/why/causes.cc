@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/share.h"
 #include "base/text.h"
 #include "core/finding_members.h"
 #include "report/why/sections.h"
@@ -15,11 +16,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t names_shown = 3, rows_shown = 10, example_lines = 5;
-
-double share_of(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
+constexpr std::size_t names_shown = 3, findings_shown = 10, example_lines = 5;
 
 /// Waits of runnable threads in the findings, as a cause; without waits, none. `by` stands before
 /// the name of what kept them from running, if that is known.
@@ -147,7 +144,8 @@ void CausesSection::members(Members& member, const ReportContext&) const {
 }
 
 std::string CausesSection::text(const ReportContext& context) const {
-  const std::size_t most = std::min(causes_.size(), options_.top == 0 ? rows_shown : options_.top);
+  const std::size_t most =
+      std::min(causes_.size(), options_.top == 0 ? findings_shown : options_.top);
   const auto rows = std::span(causes_).first(most);
   std::string text = causes_text(rows, causes_.size(), late_ns_);
   const auto longest = std::ranges::max_element(rows, {}, &WhyCause::max_ns);

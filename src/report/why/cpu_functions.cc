@@ -18,7 +18,7 @@ constexpr std::size_t groups_max = 5'000, functions_max = 5'000, calls_max = 100
 /// Percent of the samples that the function they have in common has, and that the largest of the
 /// functions below may have.
 constexpr std::uint64_t common_from = 80, scattered_to = 60;
-constexpr std::string_view others = "(other)";
+constexpr std::string_view other_functions = "(other)";
 
 std::uint64_t count_of(const std::pair<const std::string, std::uint64_t>& one) {
   return one.second;
@@ -61,7 +61,8 @@ void CpuFunctions::add(std::uint32_t pid, std::string_view comm, const Stack& ke
                        const Stack& user) {
   ++samples_;
   Key key{pid, without_numbers(comm)};
-  if (groups_.size() >= groups_max && !groups_.contains(key)) key = {0, std::string(others)};
+  if (groups_.size() >= groups_max && !groups_.contains(key))
+    key = {0, std::string(other_functions)};
   Group& group = groups_[key];
   ++group.samples;
   const std::vector<const StackFrame*> own = own_frames(user, depth_max);
@@ -72,7 +73,7 @@ void CpuFunctions::add(std::uint32_t pid, std::string_view comm, const Stack& ke
   const KernelWork* work = kernel_work_in(kernel, user);
   if (work && work->is_of_interrupt) function = {std::string(work->name), "[kernel]"};
   if (group.functions.size() >= functions_max && !group.functions.contains(function))
-    function = {std::string(others), ""};
+    function = {std::string(other_functions), ""};
   Samples sample{.count = 1, .in_calls = {}};
   const bool is_interrupt = work && work->is_of_interrupt;
   if (const std::string call = is_interrupt || user.empty() ? "" : call_in(kernel, user);

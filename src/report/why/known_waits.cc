@@ -66,7 +66,7 @@ constexpr KernelWork handlers = {"", "signals", 10, false, true};
 
 /// Interrupts with the softirqs that they leave to their end. Softirqs that the thread's own call
 /// has raised end with that call, and are its work.
-constexpr KernelWork interrupts = {"*irq_exit*", "interrupts", 10, true};
+constexpr KernelWork interrupt_work = {"*irq_exit*", "interrupts", 10, true};
 
 struct Softirq {
   std::string_view function;  ///< a glob
@@ -137,7 +137,7 @@ bool is_of_malloc(const StackFrame& frame) {
 
 bool is_in_interrupt(const Stack& kernel_stack) {
   const auto end = std::ranges::find_if(kernel_stack, [](const StackFrame& frame) {
-    return is_named(interrupts.function, frame.name);
+    return is_named(interrupt_work.function, frame.name);
   });
   return end != kernel_stack.begin() && end != kernel_stack.end();
 }
@@ -202,7 +202,7 @@ std::string_view memory_reclaim_in(const Stack& kernel_stack) {
 }
 
 const KernelWork* kernel_work_in(const Stack& kernel_stack, const Stack& user_stack) {
-  if (is_in_interrupt(kernel_stack)) return &interrupts;
+  if (is_in_interrupt(kernel_stack)) return &interrupt_work;
   for (const KernelWork& work : works)
     for (const StackFrame& frame : kernel_stack)
       if (is_named(work.function, frame.name)) return &work;
@@ -212,7 +212,7 @@ const KernelWork* kernel_work_in(const Stack& kernel_stack, const Stack& user_st
 }
 
 bool is_interrupt_work(std::string_view name) {
-  return name == interrupts.name;
+  return name == interrupt_work.name;
 }
 
 std::string_view softirq_in(const Stack& kernel_stack) {

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "core/span_kinds.h"
 #include "report/why/cause.h"
+#include "report/why/root.h"
 
 namespace overdue {
 namespace {

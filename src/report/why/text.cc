@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text.h"
+#include "report/rows.h"
 #include "report/why/causes.h"
 #include "report/why/groups.h"
 #include "report/why/sections.h"
@@ -24,11 +25,6 @@ constexpr std::size_t groups_shown = 6, causes_shown = 5, functions_shown = 5, e
                       undecided_shown = 2;
 constexpr std::size_t bar_width = 20;
 constexpr std::uint64_t least_percent = 1, least_others_percent = 5;
-
-template <typename T>
-std::span<const T> shown(const std::vector<T>& rows, std::size_t top, std::size_t otherwise) {
-  return std::span(rows).first(std::min(rows.size(), top == 0 ? otherwise : top));
-}
 
 using Part = std::pair<std::string_view, std::uint64_t>;
 
