@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import (NOBODY, OVERDUE, Live, attached, left_out, long_or_short, main, overdue,
+from overdue_test import (NOBODY, OVERDUE, SLOWER, Live, attached, left_out, long_or_short, main, overdue,
                           read_ndjson, require_root, run, tool, wait_until_measuring, workload)
 
 MS = 1_000_000
@@ -72,7 +72,7 @@ class Figures(Case):
         for ms in (400, 420, 440, 460, 480):
             report = self.report("-d", f"{ms}ms")
             missing.append(report["duration_ns"] // MS - min(cpu["count"] + cpu["missed"] for cpu in report["cpus"]))
-        self.assertLess(statistics.median(missing), 20, missing)
+        self.assertLess(statistics.median(missing), 20 * SLOWER, missing)
 
     def unseen(self, report, cpu):
         """Some kernels hide switches; the receipt counts them for all CPUs."""
@@ -154,11 +154,13 @@ class Trace(Case):
             self.assertGreater(late["user-ret"][number], ns)
 
     def test_packets_are_softirq_noise(self):
-        """NET_RX of packets on the loopback interface, and the timer's own interrupt, both net."""
+        """NET_RX of packets on the loopback interface, and the timer's own interrupt, both net. With PREEMPT_RT, the
+        thread takes the CPU from a softirq, which then makes no timer late."""
         with Live(workload("udp_flood"), 0, 10_000, 500):
             _, lines = self.trace("--noise", "--cpu", "0", "-d", "1s")
         noises = [line for line in lines if line["noise"]]
-        self.assertTrue([line for line in noises if (line["noise"], line["name"]) == ("softirq", "NET_RX")], noises)
+        if not os.path.exists("/sys/kernel/realtime"):
+            self.assertTrue([line for line in noises if (line["noise"], line["name"]) == ("softirq", "NET_RX")])
         self.assertTrue([line for line in noises if line["noise"] == "irq" and line["name"] == "local_timer"])
         for line in noises:
             self.assertLessEqual(int(line["duration"]), (float(line["time"]) - float(line["start"])) * 1e9 + 2000)
