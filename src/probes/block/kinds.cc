@@ -9,7 +9,7 @@ namespace overdue {
 namespace {
 
 /// `subject`: sector << 32 | the kernel's dev_t; `detail`: bytes; `text`: the disk.
-void describe(const span_record& span, Finding& finding) {
+void describe_request(const span_record& span, Finding& finding) {
   constexpr std::uint64_t unknown_sector = 0xffffffff;
   const bool flush = span.flags & SPAN_FLUSH;
   finding.arguments = {flush ? "flush" : span.flags & SPAN_WRITE ? "write" : "read"};
@@ -21,24 +21,24 @@ void describe(const span_record& span, Finding& finding) {
       fmt::format("{} {} {}", finding.span, finding.name, fmt::join(finding.arguments, " "));
 }
 
-constexpr SpanKind kinds[] = {
+constexpr SpanKind request_kinds[] = {
     {.number = SPAN_BLOCK,
      .name = "block",
      .sentence = "a block request in the device, from issue to completion",
      .owner = SpanOwner::beginner,
      .summed_by = {.text = true},
-     .describe = describe},
+     .describe = describe_request},
     {.number = SPAN_BLOCK_QUEUED,
      .name = "block_queued",
      .sentence = "a block request from being queued to completion",
      .owner = SpanOwner::beginner,
      .summed_by = {.text = true},
-     .describe = describe},
+     .describe = describe_request},
 };
 
 }  // namespace
 
 extern const std::span<const SpanKind> block_kinds;
-const std::span<const SpanKind> block_kinds = kinds;
+const std::span<const SpanKind> block_kinds = request_kinds;
 
 }  // namespace overdue

@@ -17,7 +17,7 @@ std::string softirq_of(const span_record& span) {
   return softirq_name(span.subject);
 }
 
-constexpr SpanKind kinds[] = {
+constexpr SpanKind interrupt_kinds[] = {
     {.number = SPAN_IRQ,
      .name = "irq",
      .sentence = "the handler of a device's interrupt",
@@ -48,6 +48,6 @@ constexpr SpanKind kinds[] = {
 }  // namespace
 
 extern const std::span<const SpanKind> irqs_kinds;
-const std::span<const SpanKind> irqs_kinds = kinds;
+const std::span<const SpanKind> irqs_kinds = interrupt_kinds;
 
 }  // namespace overdue

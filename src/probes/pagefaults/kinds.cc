@@ -17,7 +17,7 @@ std::string page_of(const span_record& span) {
 }
 
 /// `subject`: address; `detail`: enum pagefault_flags.
-void describe(const span_record& span, Finding& finding) {
+void describe_fault(const span_record& span, Finding& finding) {
   finding.arguments = {span.detail & PAGEFAULT_EXECUTE ? "execute"
                        : span.detail & PAGEFAULT_WRITE ? "write"
                                                        : "read",
@@ -26,18 +26,18 @@ void describe(const span_record& span, Finding& finding) {
       fmt::format("{} {} {}", finding.span, finding.name, fmt::join(finding.arguments, " "));
 }
 
-constexpr SpanKind kinds[] = {
+constexpr SpanKind fault_kinds[] = {
     {.number = SPAN_PAGEFAULT,
      .name = "pagefault",
      .sentence = "a page fault, from the exception to the page's being there",
      .owner = SpanOwner::thread,
      .summed_by = {.detail = PAGEFAULT_MAJOR | PAGEFAULT_FILE | PAGEFAULT_MEMORY, .text = true},
      .subject = page_of,
-     .describe = describe}};
+     .describe = describe_fault}};
 
 }  // namespace
 
 extern const std::span<const SpanKind> pagefaults_kinds;
-const std::span<const SpanKind> pagefaults_kinds = kinds;
+const std::span<const SpanKind> pagefaults_kinds = fault_kinds;
 
 }  // namespace overdue

@@ -16,7 +16,7 @@ std::string key_text(std::uint64_t key) {
 }
 
 /// `subject` and `detail`: the two numbers of the key; `text`: the span's own name.
-void describe(const span_record& span, Finding& finding) {
+void describe_pair(const span_record& span, Finding& finding) {
   if (span.flags & SPAN_KEY_HIDDEN) {
     finding.title = finding.name;
     return;
@@ -26,16 +26,16 @@ void describe(const span_record& span, Finding& finding) {
   finding.title = fmt::format("{} key {}", finding.name, fmt::join(finding.arguments, ";"));
 }
 
-constexpr SpanKind kinds[] = {{.number = SPAN_PAIR,
-                               .name = "pair",
-                               .sentence = "a user span",
-                               .owner = SpanOwner::both,
-                               .summed_by = {.text = true},
-                               .describe = describe}};
+constexpr SpanKind pair_kinds[] = {{.number = SPAN_PAIR,
+                                    .name = "pair",
+                                    .sentence = "a user span",
+                                    .owner = SpanOwner::both,
+                                    .summed_by = {.text = true},
+                                    .describe = describe_pair}};
 
 }  // namespace
 
 extern const std::span<const SpanKind> pairs_kinds;
-const std::span<const SpanKind> pairs_kinds = kinds;
+const std::span<const SpanKind> pairs_kinds = pair_kinds;
 
 }  // namespace overdue

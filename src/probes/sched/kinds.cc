@@ -17,7 +17,7 @@ std::string waker_of(const span_record& span) {
 }
 
 /// Both are waits: the analysis makes these spans from the records of waits, and describes them.
-constexpr SpanKind kinds[] = {
+constexpr SpanKind switch_kinds[] = {
     {.number = SPAN_OFFCPU,
      .name = "offcpu",
      .sentence = "a thread off the CPU, from switched out to switched in",
@@ -35,6 +35,6 @@ constexpr SpanKind kinds[] = {
 }  // namespace
 
 extern const std::span<const SpanKind> sched_kinds;
-const std::span<const SpanKind> sched_kinds = kinds;
+const std::span<const SpanKind> sched_kinds = switch_kinds;
 
 }  // namespace overdue

@@ -57,7 +57,7 @@ std::string remote(const span_record& span) {
   return connect_ends(span).remote;
 }
 
-void describe(const span_record& span, Finding& finding) {
+void describe_connection(const span_record& span, Finding& finding) {
   const ConnectEnds ends = connect_ends(span);
   if (!ends.local.ends_with(":0")) finding.arguments = {"from " + ends.local};
   std::string outcome;
@@ -117,14 +117,14 @@ void visit(const span_record& span, FieldVisitor& visitor) {
 /// with the same name are added up once more.
 constexpr SummedBy of_remote = {.subject = all_bits, .detail = 0x0000'ffff'0000'ffff, .text = true};
 
-constexpr SpanKind kinds[] = {
+constexpr SpanKind connection_kinds[] = {
     {.number = SPAN_TCP_CONNECT,
      .name = "tcp_connect",
      .sentence = "a TCP connection from SYN sent to established or refused",
      .owner = SpanOwner::beginner,
      .summed_by = of_remote,
      .subject = remote,
-     .describe = describe,
+     .describe = describe_connection,
      .visit = visit},
     {.number = SPAN_TCP_ANSWER,
      .name = "tcp_answer",
@@ -186,6 +186,6 @@ std::string unix_listener(const span_record& span) {
 }
 
 extern const std::span<const SpanKind> tcp_kinds;
-const std::span<const SpanKind> tcp_kinds = kinds;
+const std::span<const SpanKind> tcp_kinds = connection_kinds;
 
 }  // namespace overdue
