@@ -125,6 +125,12 @@ void Session::arm() {
   start_ = start_spans();
 }
 
+void Session::start_waits() {
+  __atomic_store_n(&membership_.control().since_ns[SPAN_OFFCPU],
+                   static_cast<u64>(KernelClock::now().time_since_epoch().count()),
+                   __ATOMIC_SEQ_CST);
+}
+
 /// Returns the time of the call. A time that goes on counts until then.
 KernelTime Session::end_spans() {
   session_control& control = membership_.control();

@@ -171,6 +171,7 @@ void BpfSource::begin() {
   drop_rights_to_attach(request_.starts_helpers ? Helpers::will_be_started : Helpers::none,
                         probe_set_.attaches_later() ? Attaching::goes_on : Attaching::is_over);
   watch_for_the_end();
+  if (program_) session_->start_waits();
 }
 
 void BpfSource::refresh_names(SessionInfo& info) const {
