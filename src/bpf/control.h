@@ -30,7 +30,8 @@ struct session_control {
   u64 threshold_ns[SPAN_KINDS_MAX];
   // By enum span_kind: when the kind was turned on, or the session armed. A span with an earlier
   // begin may have lost its end, or meet the end of another: it is not matched. Written before
-  // threshold_ns, and before the session is armed.
+  // threshold_ns, and before the session is armed; that of waits once more before the program that
+  // is the target starts.
   u64 since_ns[SPAN_KINDS_MAX];
   u64 wait_min_ns;     // shortest wait, of any thread, that is recorded; 0: none is
   u64 slice_ns;        // length over which the run times of a CPU's threads are added up; 0: off

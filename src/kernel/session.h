@@ -50,8 +50,9 @@ class Session {
   /// open after it is counted as cut when it ends.
   void pause();
   void resume();
-  /// Counts waits from now on, not from arm(). A program that waits to be started has waited for
-  /// Overdue until now, which is no time of its own.
+  /// Counts waits from now on, not from arm(): a program that waits to be started has waited for
+  /// Overdue until now, which is no time of its own. Only for such a target: sums of threads that
+  /// run already would lack the time before.
   void start_waits();
   KernelTime start() const { return start_; }
   /// When end_early() or finish() disarmed the session.

@@ -12,12 +12,12 @@
 namespace overdue {
 namespace {
 
-constexpr std::string_view folded_names = "(other)";
+constexpr std::string_view name_of_others = "(other)";
 constexpr std::string_view no_stack = "[no stack]";
 constexpr std::size_t words_before_frames = 2;
 
 FrameKind kind_of(const ProfiledFunction& function) {
-  if (function.name.empty() || function.name == folded_names || function.name == no_stack)
+  if (function.name.empty() || function.name == name_of_others || function.name == no_stack)
     return FrameKind::unknown;
   return function.is_kernel ? FrameKind::kernel : FrameKind::user;
 }
@@ -41,7 +41,7 @@ std::string to_text(const ProfiledFunction& function) {
 }
 
 Profile::Profile(Whose by, const Limits& limits) : by_(by), limits_(limits) {
-  number_of({folded_names, {}, false});  // number 0
+  number_of({name_of_others, {}, false});  // number 0
 }
 
 void Profile::count_owner(const profile_sample& sample, const Owner& key) {
@@ -59,8 +59,8 @@ void Profile::count_thread(const profile_sample& sample) {
   ++thread.samples;
   thread.pid = key.first;
   thread.tid = key.second;
-  thread.comm = key.second ? fixed_text(sample.header.comm) : folded_names;
-  thread.process = key.second ? fixed_text(sample.process) : folded_names;
+  thread.comm = key.second ? fixed_text(sample.header.comm) : name_of_others;
+  thread.process = key.second ? fixed_text(sample.process) : name_of_others;
 }
 
 std::uint32_t Profile::number_of(const FunctionName& function) {

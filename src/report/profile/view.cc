@@ -18,7 +18,7 @@ namespace overdue {
 namespace {
 
 constexpr std::size_t stacks_of_data = 20;  // in formats for programs, unless --top is given
-constexpr std::size_t exits_max = 64;
+constexpr std::size_t stack_ends_max = 64;
 constexpr std::size_t cpus_max = 8192;
 constexpr std::uint32_t highest_rate = 1'000'000;
 constexpr std::array<std::uint32_t, 4> tick_rates{100, 250, 300, 1000};
@@ -84,7 +84,7 @@ void ProfileView::record(const Record& record) {
 
 void ProfileView::add(const Record& record) {
   const auto& [kernel, user] = stacks_of_sample(record, namer_);
-  if (!user.end.empty() && (ends_.size() < exits_max || ends_.contains(user.end)))
+  if (!user.end.empty() && (ends_.size() < stack_ends_max || ends_.contains(user.end)))
     ++ends_[user.end];
   count_frames(kernel, user.frames);
   profile_.add(record.as<profile_sample>(), kernel, user);

@@ -16,7 +16,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t names_shown = 3, findings_shown = 10, example_lines = 5;
+constexpr std::size_t names_shown = 3, cause_rows_shown = 10, example_lines = 5;
 
 /// Waits of runnable threads in the findings, as a cause; without waits, none. `by` stands before
 /// the name of what kept them from running, if that is known.
@@ -145,7 +145,7 @@ void CausesSection::members(Members& member, const ReportContext&) const {
 
 std::string CausesSection::text(const ReportContext& context) const {
   const std::size_t most =
-      std::min(causes_.size(), options_.top == 0 ? findings_shown : options_.top);
+      std::min(causes_.size(), options_.top == 0 ? cause_rows_shown : options_.top);
   const auto rows = std::span(causes_).first(most);
   std::string text = causes_text(rows, causes_.size(), late_ns_);
   const auto longest = std::ranges::max_element(rows, {}, &WhyCause::max_ns);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/share.h"
 #include "core/stack_namer.h"
 
 namespace overdue {
@@ -23,9 +24,7 @@ struct WhyFunction {
   std::uint64_t of = 0;  ///< samples of these threads
   std::string call{};    ///< the system call that most of the samples are in; empty: none
 
-  double share() const {
-    return of == 0 ? 0 : static_cast<double>(samples) / static_cast<double>(of);
-  }
+  double share() const { return share_of(samples, of); }
 };
 
 /// "munmap ← release ← main": the function as text shows it, with its call.

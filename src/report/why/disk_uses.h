@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/share.h"
 #include "core/members.h"
 #include "core/record.h"
 #include "report/why/cause.h"
@@ -21,9 +22,7 @@ struct DiskUse {
   std::uint64_t device_ns = 0;  ///< time of the requests in the device, added up
   std::uint64_t disk_ns = 0;    ///< the same of all processes
 
-  double share() const {
-    return disk_ns == 0 ? 0 : static_cast<double>(device_ns) / static_cast<double>(disk_ns);
-  }
+  double share() const { return share_of(device_ns, disk_ns); }
 };
 
 void describe(Members& member, const DiskUse& use);
