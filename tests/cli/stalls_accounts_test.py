@@ -49,26 +49,35 @@ class Holders(Case):
         # If the kernel does not report the switch of a nap, the nap's place is not known.
         self.assertGreater(whole, len(steps) / 2, described_all([finding for *_, finding in steps]))
 
+    def assert_most_not_longer_than_their_clock(self, compared):
+        """The holder of most of the `compared` waits is on its CPU no longer than its own clock counts. The clock
+        leaves out the time for which the host of a virtual machine takes the CPU, so single ones may be longer."""
+        longer = [(step, held, described(finding)) for step, held, finding in compared
+                  if step["breakdown"]["oncpu_ns"] > held["cpu_ns"] + 5 * MS]
+        self.assertLess(len(longer), len(compared) / 2, longer)
+
     def test_who_computes_ran(self):
-        for step, held, finding in self.steps("computes"):
+        compared = self.steps("computes")
+        self.assert_most_not_longer_than_their_clock(compared)
+        for step, held, finding in compared:
             # On a busy machine, the holder may be off its CPU for longer than on it.
             self.assertIn(step["what"], ("ran", "preempted"), described(finding))
             parts = step["breakdown"]
             self.assertGreaterEqual(parts["oncpu_ns"] + parts["irq_ns"] + parts["softirq_ns"] + parts["unknown_ns"],
                                     0.9 * held["cpu_ns"], described(finding))
-            self.assertLessEqual(step["breakdown"]["oncpu_ns"], held["cpu_ns"] + 5 * MS, described(finding))
 
     def test_each_part_is_said(self):
-        for step, held, finding in self.steps("mixed"):
+        compared = self.steps("mixed")
+        self.assert_most_not_longer_than_their_clock(compared)
+        for step, held, finding in compared:
             parts = step["breakdown"]
             self.assertGreaterEqual(parts["blocked_ns"], 25 * MS - SLOWER * MS // 100, described(finding))
             self.assertGreaterEqual(parts["oncpu_ns"] + parts["irq_ns"] + parts["softirq_ns"] + parts["unknown_ns"],
                                     0.9 * held["cpu_ns"], described(finding))
-            self.assertLessEqual(parts["oncpu_ns"], held["cpu_ns"] + 5 * MS, described(finding))
 
     def test_in_text(self):
         text, _ = text_of("-T", "30ms", "-e", "futex", "--", workload("accounts"), "holder", "computes", 4)
-        self.assertRegex(text, r"└ holder\[\d+\] held it up: ran \d+\.\dms")
+        self.assertRegex(text, r"└ holder\[\d+\] held it up: (ran|preempted) \d+\.\dms")
         text, _ = text_of("-T", "30ms", "-e", "futex", "--", workload("accounts"), "holder", "naps", 4)
         self.assertRegex(text, r"└ holder\[\d+\] held it up: waited (8\d\.\d|9\d\.\d|1\d\d)ms, 1[01] times, in .*nanosleep")
 
