@@ -6,7 +6,7 @@ namespace {
 
 using enum ArgumentKind;
 
-constexpr Signature signatures[] = {
+constexpr Signature calls_a_to_f[] = {
     {"accept", {{"fd", fd}, {"addr", address}, {"addrlen", address}}},
     {"accept4", {{"fd", fd}, {"addr", address}, {"addrlen", address}, {"flags", accept_flags}}},
     {"access", {{"pathname", path}, {"mode", access_mode}}},
@@ -178,7 +178,7 @@ constexpr Signature signatures[] = {
 }  // namespace
 
 std::span<const Signature> signatures_a_f() {
-  return signatures;
+  return calls_a_to_f;
 }
 
 }  // namespace overdue

@@ -8,7 +8,7 @@ using enum ArgumentKind;
 
 // 64-bit offsets come in two registers, low half first. Multiplexers (socketcall, ipc) and calls
 // that take a pointer to their arguments are shown as they are: no memory is read for them.
-constexpr Signature signatures[] = {
+constexpr Signature compat_calls[] = {
     {"_llseek",
      {{"fd", fd},
       {"offset_high", hex32},
@@ -122,7 +122,7 @@ constexpr Signature signatures[] = {
 }  // namespace
 
 std::span<const Signature> signatures_compat() {
-  return signatures;
+  return compat_calls;
 }
 
 }  // namespace overdue

@@ -6,7 +6,7 @@ namespace {
 
 using enum ArgumentKind;
 
-constexpr Signature signatures[] = {
+constexpr Signature calls_g_to_m[] = {
     {"get_kernel_syms", {{"table", address}}},
     {"get_mempolicy",
      {{"policy", address},
@@ -238,7 +238,7 @@ constexpr Signature signatures[] = {
 }  // namespace
 
 std::span<const Signature> signatures_g_m() {
-  return signatures;
+  return calls_g_to_m;
 }
 
 }  // namespace overdue

@@ -6,7 +6,7 @@ namespace {
 
 using enum ArgumentKind;
 
-constexpr Signature signatures[] = {
+constexpr Signature calls_n_to_r[] = {
     {"name_to_handle_at",
      {{"dirfd", dirfd},
       {"pathname", path},
@@ -185,7 +185,7 @@ constexpr Signature signatures[] = {
 }  // namespace
 
 std::span<const Signature> signatures_n_r() {
-  return signatures;
+  return calls_n_to_r;
 }
 
 }  // namespace overdue

@@ -6,7 +6,7 @@ namespace {
 
 using enum ArgumentKind;
 
-constexpr Signature signatures[] = {
+constexpr Signature calls_s_to_z[] = {
     {"_sysctl", {{"args", address}}},
     {"sched_get_priority_max", {{"policy", sched_policy}}},
     {"sched_get_priority_min", {{"policy", sched_policy}}},
@@ -181,7 +181,7 @@ constexpr Signature signatures[] = {
 }  // namespace
 
 std::span<const Signature> signatures_s_z() {
-  return signatures;
+  return calls_s_to_z;
 }
 
 }  // namespace overdue

@@ -4,7 +4,7 @@
 namespace overdue {
 namespace {
 
-constexpr Field fields[] = {
+constexpr Field app_timer_fields[] = {
     OVERDUE_FIELD(app_timer, expires_ns, nanoseconds, value,
                   "the moment the program asked for (CLOCK_MONOTONIC), or when it asked, if that "
                   "was later"),
@@ -34,9 +34,9 @@ constexpr Field fields[] = {
                   "how long behind_tid had the CPU while the thread could have"),
 };
 
-constexpr const Schema* schemas[] = {&app_timer_schema};
+constexpr const Schema* app_timer_schemas[] = {&app_timer_schema};
 
-Support supported(const Kernel& kernel) {
+Support app_timer_support(const Kernel& kernel) {
   return kernel.session({"hrtimer_start", "hrtimer_expire_entry", "hrtimer_expire_exit",
                          "sched_waking", "sched_switch", "sys_exit"});
 }
@@ -46,7 +46,7 @@ Support supported(const Kernel& kernel) {
 const Schema app_timer_schema{.id = RECORD_APP_TIMER,
                               .name = "app_timer",
                               .size = sizeof(app_timer),
-                              .fields = fields,
+                              .fields = app_timer_fields,
                               .help = "a thread was woken by a timer of its own, and is back"};
 
 extern const std::string_view app_timers_manual;
@@ -55,7 +55,7 @@ const ProbeInfo app_timers_probe{
     .name = "app_timers",
     .summary = "timers that programs wait for: how late they, and the threads, are",
     .manual = app_timers_manual,
-    .schemas = schemas,
-    .support = supported};
+    .schemas = app_timer_schemas,
+    .support = app_timer_support};
 
 }  // namespace overdue

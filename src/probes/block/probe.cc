@@ -6,17 +6,19 @@
 namespace overdue {
 namespace {
 
-constexpr SpanHook hooks[] = {
+constexpr SpanHook block_hooks[] = {
     {"block_rq_insert", kinds_of({SPAN_BLOCK, SPAN_BLOCK_QUEUED})},
     {"block_rq_issue", kinds_of({SPAN_BLOCK, SPAN_BLOCK_QUEUED})},
     {"block_rq_requeue", kinds_of({SPAN_BLOCK, SPAN_BLOCK_QUEUED})},
     {"block_rq_merge", kinds_of({SPAN_BLOCK, SPAN_BLOCK_QUEUED}), true},
     {"block_rq_complete", kinds_of({SPAN_BLOCK, SPAN_BLOCK_QUEUED})},
 };
-constexpr SpanTable tables[] = {{"requests", SPAN_BLOCK_QUEUED, true}};
+constexpr SpanTable block_tables[] = {{"requests", SPAN_BLOCK_QUEUED, true}};
 
-constexpr SpanSource source{
-    .name = "block", .hooks = hooks, .tables = tables, .make_probe = make_span_probe<block_bpf>};
+constexpr SpanSource block_source{.name = "block",
+                                  .hooks = block_hooks,
+                                  .tables = block_tables,
+                                  .make_probe = make_span_probe<block_bpf>};
 
 }  // namespace
 
@@ -27,7 +29,7 @@ const ProbeInfo block_probe{
     .summary = "requests to block devices: in the device, and with the time in its queue",
     .manual = block_manual,
     .schemas = span_schemas,
-    .support = span_support<source>,
-    .spans = &source};
+    .support = span_support<block_source>,
+    .spans = &block_source};
 
 }  // namespace overdue

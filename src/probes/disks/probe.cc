@@ -10,16 +10,16 @@
 namespace overdue {
 namespace {
 
-constexpr Field fields[] = {
+constexpr Field disk_use_fields[] = {
     OVERDUE_FIELD(disk_use, requests, count, value, "requests that the disk completed"),
     OVERDUE_FIELD(disk_use, data_bytes, bytes, value, "bytes read and written"),
     OVERDUE_FIELD(disk_use, device_ns, nanoseconds, value,
                   "their time in the device, which works on several at once"),
     OVERDUE_FIELD(disk_use, disk, text, key, "name of the disk"),
 };
-constexpr const Schema* schemas[] = {&disk_use_schema};
+constexpr const Schema* disk_schemas[] = {&disk_use_schema};
 
-Support supported(const Kernel& kernel) {
+Support disk_support(const Kernel& kernel) {
   return kernel.session({"block_rq_insert", "block_rq_issue", "block_rq_requeue", "block_rq_merge",
                          "block_rq_complete"});
 }
@@ -81,7 +81,7 @@ Counters DisksProbe::counters() const {
 const Schema disk_use_schema{.id = RECORD_DISK_USE,
                              .name = "disk_use",
                              .size = sizeof(disk_use),
-                             .fields = fields,
+                             .fields = disk_use_fields,
                              .help = "what a process asked of a disk"};
 
 extern const std::string_view disks_manual;
@@ -89,7 +89,7 @@ extern const std::string_view disks_manual;
 const ProbeInfo disks_probe{.name = "disks",
                             .summary = "what each process asks of each disk: sums of requests",
                             .manual = disks_manual,
-                            .schemas = schemas,
-                            .support = supported};
+                            .schemas = disk_schemas,
+                            .support = disk_support};
 
 }  // namespace overdue

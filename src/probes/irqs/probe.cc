@@ -6,7 +6,7 @@
 namespace overdue {
 namespace {
 
-constexpr SpanHook hooks[] = {
+constexpr SpanHook irq_hooks[] = {
     {"irq_handler_entry", kinds_of({SPAN_IRQ})},
     {"irq_handler_exit", kinds_of({SPAN_IRQ})},
     {"softirq_raise", kinds_of({SPAN_SOFTIRQ_RAISE})},
@@ -36,8 +36,8 @@ constexpr SpanHook hooks[] = {
     {"spurious_apic_exit", kinds_of({SPAN_VECTOR}), true},
 };
 
-constexpr SpanSource source{
-    .name = "irqs", .hooks = hooks, .make_probe = make_span_probe<irqs_bpf>};
+constexpr SpanSource irq_source{
+    .name = "irqs", .hooks = irq_hooks, .make_probe = make_span_probe<irqs_bpf>};
 
 }  // namespace
 
@@ -48,7 +48,7 @@ const ProbeInfo irqs_probe{
     .summary = "interrupts: of devices, softirqs, local interrupts of the CPU",
     .manual = irqs_manual,
     .schemas = span_schemas,
-    .support = span_support<source>,
-    .spans = &source};
+    .support = span_support<irq_source>,
+    .spans = &irq_source};
 
 }  // namespace overdue

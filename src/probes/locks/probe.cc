@@ -6,13 +6,13 @@
 namespace overdue {
 namespace {
 
-constexpr SpanHook hooks[] = {
+constexpr SpanHook lock_hooks[] = {
     {"contention_begin", kinds_of({SPAN_LOCK})},
     {"contention_end", kinds_of({SPAN_LOCK})},
 };
 
-constexpr SpanSource source{
-    .name = "locks", .hooks = hooks, .make_probe = make_span_probe<locks_bpf>};
+constexpr SpanSource lock_source{
+    .name = "locks", .hooks = lock_hooks, .make_probe = make_span_probe<locks_bpf>};
 
 }  // namespace
 
@@ -23,7 +23,7 @@ const ProbeInfo locks_probe{
     .summary = "waits for the kernel's own locks: mutexes, semaphores, spinlocks",
     .manual = locks_manual,
     .schemas = span_schemas,
-    .support = span_support<source>,
-    .spans = &source};
+    .support = span_support<lock_source>,
+    .spans = &lock_source};
 
 }  // namespace overdue

@@ -17,7 +17,7 @@ constexpr Field gap_fields[] = {
                   "ran and no switch was reported, 8: between the two looks of a pair"),
 };
 
-constexpr Field sample_fields[] = {
+constexpr Field osnoise_sample_fields[] = {
     OVERDUE_FIELD(osnoise_sample, runtime_ns, nanoseconds, value, "for how long the thread looked"),
     OVERDUE_FIELD(osnoise_sample, noise_ns, nanoseconds, duration, "of that, noise"),
     OVERDUE_FIELD(osnoise_sample, max_ns, nanoseconds, value, "the longest single noise"),
@@ -34,9 +34,9 @@ constexpr Field sample_fields[] = {
     OVERDUE_FIELD(osnoise_sample, flags, none, value, "1: it ended the run"),
 };
 
-constexpr const Schema* schemas[] = {&osnoise_gap_schema, &osnoise_sample_schema};
+constexpr const Schema* osnoise_schemas[] = {&osnoise_gap_schema, &osnoise_sample_schema};
 
-Support supported(const Kernel& kernel) {
+Support osnoise_support(const Kernel& kernel) {
   return kernel.session({"sched_switch", "irq_handler_entry"});
 }
 
@@ -50,7 +50,7 @@ const Schema osnoise_gap_schema{.id = RECORD_OSNOISE_GAP,
 const Schema osnoise_sample_schema{.id = RECORD_OSNOISE_SAMPLE,
                                    .name = "noise_sample",
                                    .size = sizeof(osnoise_sample),
-                                   .fields = sample_fields,
+                                   .fields = osnoise_sample_fields,
                                    .help = "a period of a busy thread"};
 
 extern const std::string_view osnoise_manual;
@@ -58,7 +58,7 @@ extern const std::string_view osnoise_manual;
 const ProbeInfo osnoise_probe{.name = "osnoise",
                               .summary = "noise of busy threads: what takes CPU time from them",
                               .manual = osnoise_manual,
-                              .schemas = schemas,
-                              .support = supported};
+                              .schemas = osnoise_schemas,
+                              .support = osnoise_support};
 
 }  // namespace overdue

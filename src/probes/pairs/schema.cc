@@ -5,9 +5,9 @@
 namespace overdue {
 namespace {
 
-constexpr const Schema* schemas[] = {&span_schema};
+constexpr const Schema* span_pair_schemas[] = {&span_schema};
 
-Support supported(const Kernel& kernel) {
+Support span_pair_support(const Kernel& kernel) {
   for (const Support& support :
        {kernel.privileges(), kernel.btf(), kernel.task_storage(), kernel.ring_buffer()})
     if (!support.yes) return support;
@@ -22,7 +22,7 @@ const ProbeInfo pairs_probe{
     .name = "pairs",
     .summary = "your own spans: from one event to another with the same key",
     .manual = pairs_manual,
-    .schemas = schemas,
-    .support = supported};
+    .schemas = span_pair_schemas,
+    .support = span_pair_support};
 
 }  // namespace overdue

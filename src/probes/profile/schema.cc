@@ -5,7 +5,7 @@
 namespace overdue {
 namespace {
 
-constexpr Field sample_fields[] = {
+constexpr Field profile_sample_fields[] = {
     OVERDUE_FIELD(profile_sample, process, text, value, "name of the process: of its first thread"),
     OVERDUE_FIELD(profile_sample, kernel_frames, count, stack,
                   "addresses behind the record: where the kernel was interrupted, innermost first; "
@@ -15,7 +15,7 @@ constexpr Field sample_fields[] = {
     ORIGIN_FIELDS(profile_sample),
 };
 
-constexpr Field cpu_fields[] = {
+constexpr Field profile_cpu_fields[] = {
     OVERDUE_FIELD(profile_cpu, samples, count, value,
                   "events in threads of the target, lost samples included"),
     OVERDUE_FIELD(profile_cpu, idle, count, value, "events while the CPU idled"),
@@ -24,9 +24,9 @@ constexpr Field cpu_fields[] = {
     OVERDUE_FIELD(profile_cpu, event, none, value, "1: the CPU's timer (cpu-clock), 2: its cycles"),
 };
 
-constexpr const Schema* schemas[] = {&profile_sample_schema, &profile_cpu_schema};
+constexpr const Schema* profile_schemas[] = {&profile_sample_schema, &profile_cpu_schema};
 
-Support supported(const Kernel& kernel) {
+Support profile_support(const Kernel& kernel) {
   if (Support support = kernel.session(); !support.yes) return support;
   return kernel.cpu_clock();
 }
@@ -36,12 +36,12 @@ Support supported(const Kernel& kernel) {
 const Schema profile_sample_schema{.id = RECORD_PROFILE_SAMPLE,
                                    .name = "profile_sample",
                                    .size = sizeof(profile_sample),
-                                   .fields = sample_fields,
+                                   .fields = profile_sample_fields,
                                    .help = "where a thread was when its CPU was sampled"};
 const Schema profile_cpu_schema{.id = RECORD_PROFILE_CPU,
                                 .name = "profile_cpu",
                                 .size = sizeof(profile_cpu),
-                                .fields = cpu_fields,
+                                .fields = profile_cpu_fields,
                                 .help = "what a CPU did whenever it was sampled"};
 
 extern const std::string_view profile_manual;
@@ -49,7 +49,7 @@ extern const std::string_view profile_manual;
 const ProbeInfo profile_probe{.name = "profile",
                               .summary = "where threads spend CPU time, by samples",
                               .manual = profile_manual,
-                              .schemas = schemas,
-                              .support = supported};
+                              .schemas = profile_schemas,
+                              .support = profile_support};
 
 }  // namespace overdue

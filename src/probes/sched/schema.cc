@@ -90,7 +90,7 @@ constexpr Field wake_fields[] = {
     OVERDUE_FIELD(sched_wake, disk, text, value, "whose request the interrupt has completed"),
 };
 
-constexpr Field stack_fields[] = {
+constexpr Field sched_stack_fields[] = {
     OVERDUE_FIELD(wait_stack, since_ns, nanoseconds, value,
                   "of this thread's waits with flag 2 that ended from then on (CLOCK_MONOTONIC)"),
     OVERDUE_FIELD(wait_stack, flags, opaque, value, "as those of a span"),
@@ -99,7 +99,7 @@ constexpr Field stack_fields[] = {
                   "6 of 8 bytes: of the system call that the thread was in, or came from"),
 };
 
-constexpr Field sample_fields[] = {
+constexpr Field sched_sample_fields[] = {
     OVERDUE_FIELD(cpu_sample, kernel_frames, none, value, "of `kernel`"),
     OVERDUE_FIELD(cpu_sample, flags, opaque, value, "as those of a span"),
     OVERDUE_FIELD(cpu_sample, user_bytes, bytes, stack, "user stack behind the record"),
@@ -168,7 +168,7 @@ constexpr Field displacer_fields[] = {
         "CPU while the woken thread waited"),
 };
 
-constexpr Field cpu_fields[] = {
+constexpr Field sched_cpu_fields[] = {
     SUM_FIELD(offcpu_cpu, oncpu_ns, "time of the target's threads on the CPU"),
     SUM_FIELD(offcpu_cpu, sleeping_ns, "time asleep of threads that had left it, and stopped"),
     SUM_FIELD(offcpu_cpu, uninterruptible_ns, "uninterruptible sleep of these"),
@@ -184,13 +184,13 @@ constexpr Field cpu_fields[] = {
                   "age of the longest wait in progress; 0: there is none"),
 };
 
-constexpr const Schema* schemas[] = {
+constexpr const Schema* sched_schemas[] = {
     &sched_wait_schema,  &sched_wake_schema,   &sched_throttle_schema, &sched_runs_schema,
     &wait_places_schema, &wait_stack_schema,   &cpu_sample_schema,     &stop_signal_schema,
     &span_schema,        &span_sum_schema,     &offcpu_thread_schema,  &offcpu_displacer_schema,
     &offcpu_cpu_schema,  &socket_queue_schema, &softnet_schema};
 
-Support supported(const Kernel& kernel) {
+Support sched_support(const Kernel& kernel) {
   return kernel.session({"sched_switch", "sched_waking"});
 }
 
@@ -220,7 +220,7 @@ const Schema wait_places_schema{.id = RECORD_WAIT_PLACES,
 const Schema wait_stack_schema{.id = RECORD_WAIT_STACK,
                                .name = "wait_stack",
                                .size = sizeof(wait_stack),
-                               .fields = stack_fields,
+                               .fields = sched_stack_fields,
                                .help = "where in its program a thread was when it waited"};
 
 const Schema stop_signal_schema{.id = RECORD_STOP_SIGNAL,
@@ -231,7 +231,7 @@ const Schema stop_signal_schema{.id = RECORD_STOP_SIGNAL,
 const Schema cpu_sample_schema{.id = RECORD_CPU_SAMPLE,
                                .name = "cpu_sample",
                                .size = sizeof(cpu_sample),
-                               .fields = sample_fields,
+                               .fields = sched_sample_fields,
                                .help = "where a thread was when its CPU's tick came"};
 
 const Schema offcpu_thread_schema{.id = RECORD_OFFCPU_THREAD,
@@ -249,7 +249,7 @@ const Schema offcpu_displacer_schema{
 const Schema offcpu_cpu_schema{.id = RECORD_OFFCPU_CPU,
                                .name = "offcpu_cpu",
                                .size = sizeof(offcpu_cpu),
-                               .fields = cpu_fields,
+                               .fields = sched_cpu_fields,
                                .help = "where the threads were that left a CPU"};
 
 extern const std::string_view sched_manual;
@@ -258,7 +258,7 @@ const ProbeInfo sched_probe{
     .name = "sched",
     .summary = "what threads spend their time on, long waits, and who ended them",
     .manual = sched_manual,
-    .schemas = schemas,
-    .support = supported};
+    .schemas = sched_schemas,
+    .support = sched_support};
 
 }  // namespace overdue

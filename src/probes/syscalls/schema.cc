@@ -61,7 +61,7 @@ constexpr Field open_fields[] = {
                   "1: it began before the session, the age is a lower bound"),
 };
 
-constexpr Field stack_fields[] = {
+constexpr Field syscall_stack_fields[] = {
     OVERDUE_FIELD(caller_stack, start_code, opaque, value, "begin of the program's own code"),
     OVERDUE_FIELD(caller_stack, end_code, opaque, value, "its end"),
     OVERDUE_FIELD(caller_stack, number, opaque, key, "as in the call's record"),
@@ -107,11 +107,11 @@ constexpr Field object_fields[] = {
 };
 
 // The sched probe lists span_schema, which late calls have too: many probes share it.
-constexpr const Schema* schemas[] = {&syscall_call_schema, &syscall_cell_schema,
-                                     &syscall_open_schema, &signal_handler_schema,
-                                     &call_object_schema};
+constexpr const Schema* syscall_schemas[] = {&syscall_call_schema, &syscall_cell_schema,
+                                             &syscall_open_schema, &signal_handler_schema,
+                                             &call_object_schema};
 
-Support supported(const Kernel& kernel) {
+Support syscall_support(const Kernel& kernel) {
   return kernel.session({"sys_enter", "sys_exit"});
 }
 
@@ -138,7 +138,7 @@ const Schema syscall_open_schema{.id = RECORD_SYSCALL_OPEN,
 const Schema caller_stack_schema{.id = RECORD_CALLER_STACK,
                                  .name = "caller_stack",
                                  .size = sizeof(caller_stack),
-                                 .fields = stack_fields,
+                                 .fields = syscall_stack_fields,
                                  .help = "the stack a call was made from"};
 
 const Schema signal_handler_schema{
@@ -159,7 +159,7 @@ extern const std::string_view syscalls_manual;
 const ProbeInfo syscalls_probe{.name = "syscalls",
                                .summary = "system calls: counts, errors and latency, or every call",
                                .manual = syscalls_manual,
-                               .schemas = schemas,
-                               .support = supported};
+                               .schemas = syscall_schemas,
+                               .support = syscall_support};
 
 }  // namespace overdue

@@ -4,7 +4,7 @@
 namespace overdue {
 namespace {
 
-constexpr Field fields[] = {
+constexpr Field activation_fields[] = {
     OVERDUE_FIELD(timerlat_activation, id, none, value, "counts those of its CPU, from 1"),
     OVERDUE_FIELD(timerlat_activation, expires_ns, nanoseconds, value,
                   "when the timer was to expire (CLOCK_MONOTONIC)"),
@@ -35,7 +35,7 @@ constexpr Field fields[] = {
     OVERDUE_FIELD(timerlat_activation, interrupted, text, value, "name of who was interrupted"),
 };
 
-constexpr Field cpu_fields[] = {
+constexpr Field timerlat_cpu_fields[] = {
     OVERDUE_FIELD(timerlat_cpu, missed, count, value,
                   "periods without an activation: the thread was late from one before"),
     OVERDUE_FIELD(timerlat_cpu, wakings, count, value, "wake-ups of its thread"),
@@ -47,9 +47,9 @@ constexpr Field cpu_fields[] = {
     OVERDUE_FIELD(timerlat_cpu, silence, opaque, value, "struct timerlat_silence each"),
 };
 
-constexpr const Schema* schemas[] = {&timerlat_activation_schema, &timerlat_cpu_schema};
+constexpr const Schema* timerlat_schemas[] = {&timerlat_activation_schema, &timerlat_cpu_schema};
 
-Support supported(const Kernel& kernel) {
+Support timerlat_support(const Kernel& kernel) {
   return kernel.session({"sched_switch", "hrtimer_expire_entry"});
 }
 
@@ -59,13 +59,13 @@ const Schema timerlat_activation_schema{
     .id = RECORD_TIMERLAT,
     .name = "activation",
     .size = sizeof(timerlat_activation),
-    .fields = fields,
+    .fields = activation_fields,
     .help = "a real-time thread that waited for a timer ran again; the time is when"};
 
 const Schema timerlat_cpu_schema{.id = RECORD_TIMERLAT_CPU,
                                  .name = "timerlat_cpu",
                                  .size = sizeof(timerlat_cpu),
-                                 .fields = cpu_fields,
+                                 .fields = timerlat_cpu_fields,
                                  .help = "one CPU at the end of a session of timerlat"};
 
 extern const std::string_view timerlat_manual;
@@ -74,7 +74,7 @@ const ProbeInfo timerlat_probe{
     .name = "timerlat",
     .summary = "timers and real-time threads: how late they are, and what had the CPU meanwhile",
     .manual = timerlat_manual,
-    .schemas = schemas,
-    .support = supported};
+    .schemas = timerlat_schemas,
+    .support = timerlat_support};
 
 }  // namespace overdue

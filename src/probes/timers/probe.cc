@@ -6,7 +6,7 @@
 namespace overdue {
 namespace {
 
-constexpr SpanHook hooks[] = {
+constexpr SpanHook timer_hooks[] = {
     {"hrtimer_start", kinds_of({SPAN_TIMER})},
     {"hrtimer_expire_entry", kinds_of({SPAN_TIMER})},
 };
@@ -17,8 +17,8 @@ void choose_expiry(Skeleton<timers_bpf>& bpf, bool by_member) {
     bpf_program__set_autoload(program, bpf_program__autoload(program) && wanted);
 }
 
-std::unique_ptr<SpanProbe> make(const SpanSource& source, const SpanOptions& options,
-                                const SharedMaps& shared, const Kernel& kernel) {
+std::unique_ptr<SpanProbe> make_timer_probe(const SpanSource& source, const SpanOptions& options,
+                                            const SharedMaps& shared, const Kernel& kernel) {
   // Linux has bpf_task_from_pid() since 6.2.
   return make_span_probe<timers_bpf>(
       source, options, shared, kernel, [&](Skeleton<timers_bpf>& bpf) {
@@ -28,7 +28,8 @@ std::unique_ptr<SpanProbe> make(const SpanSource& source, const SpanOptions& opt
       });
 }
 
-constexpr SpanSource source{.name = "timers", .hooks = hooks, .make_probe = make};
+constexpr SpanSource timer_source{
+    .name = "timers", .hooks = timer_hooks, .make_probe = make_timer_probe};
 
 }  // namespace
 
@@ -39,7 +40,7 @@ const ProbeInfo timers_probe{
     .summary = "timers: how late they expire, and whose sleep that prolongs",
     .manual = timers_manual,
     .schemas = span_schemas,
-    .support = span_support<source>,
-    .spans = &source};
+    .support = span_support<timer_source>,
+    .spans = &timer_source};
 
 }  // namespace overdue

@@ -6,17 +6,17 @@
 namespace overdue {
 namespace {
 
-constexpr SpanHook hooks[] = {
+constexpr SpanHook work_hooks[] = {
     {"workqueue_queue_work", kinds_of({SPAN_WORK_QUEUED, SPAN_WORK})},
     {"workqueue_execute_start", kinds_of({SPAN_WORK_QUEUED, SPAN_WORK})},
     {"workqueue_execute_end", kinds_of({SPAN_WORK})},
 };
-constexpr SpanTable tables[] = {{"queued", SPAN_NONE}, {"running", SPAN_WORK}};
+constexpr SpanTable work_tables[] = {{"queued", SPAN_NONE}, {"running", SPAN_WORK}};
 
-constexpr SpanSource source{.name = "workqueues",
-                            .hooks = hooks,
-                            .tables = tables,
-                            .make_probe = make_span_probe<workqueues_bpf>};
+constexpr SpanSource work_source{.name = "workqueues",
+                                 .hooks = work_hooks,
+                                 .tables = work_tables,
+                                 .make_probe = make_span_probe<workqueues_bpf>};
 
 }  // namespace
 
@@ -27,7 +27,7 @@ const ProbeInfo workqueues_probe{
     .summary = "deferred work of the kernel: from queue to start, and to its end",
     .manual = workqueues_manual,
     .schemas = span_schemas,
-    .support = span_support<source>,
-    .spans = &source};
+    .support = span_support<work_source>,
+    .spans = &work_source};
 
 }  // namespace overdue

@@ -60,10 +60,10 @@ constexpr Field event_fields[] = {
                   "name of the other thread, or the interrupt"),
 };
 
-constexpr const Schema* schemas[] = {&worst_window_schema, &worst_event_schema,
-                                     &tracer_text_schema};
+constexpr const Schema* worst_schemas[] = {&worst_window_schema, &worst_event_schema,
+                                           &tracer_text_schema};
 
-Support supported(const Kernel& kernel) {
+Support worst_support(const Kernel& kernel) {
   return kernel.session(
       {"sched_switch", "sched_waking", "sched_wakeup", "sched_wakeup_new", "sched_migrate_task"});
 }
@@ -93,7 +93,7 @@ const ProbeInfo worst_probe{
     .name = "worst",
     .summary = "the longest wake-ups of the most important thread, and what happened meanwhile",
     .manual = worst_manual,
-    .schemas = schemas,
-    .support = supported};
+    .schemas = worst_schemas,
+    .support = worst_support};
 
 }  // namespace overdue
