@@ -20,6 +20,10 @@ struct KernelClock {
   using time_point = std::chrono::time_point<KernelClock>;
   static constexpr bool is_steady = true;
   static time_point now();
+  /// now() as the records of the programs have it.
+  static std::uint64_t now_ns() {
+    return static_cast<std::uint64_t>(now().time_since_epoch().count());
+  }
   /// The lead of clock_gettime(2) in ns (time_namespaces(7)); 0 outside of time namespaces.
   static std::int64_t shift_ns();
 };

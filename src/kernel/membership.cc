@@ -91,7 +91,7 @@ Membership::Membership(const MembershipRules& rules, std::size_t ring_bytes)
   bpf.rodata->adopt_children = rules.adopt_children;
   bpf.rodata->leave_children_out = rules.leave_children_out;
   bpf.rodata->own_pid = thread_group_id();
-  bpf.rodata->loaded_ns = static_cast<u64>(KernelClock::now().time_since_epoch().count());
+  bpf.rodata->loaded_ns = KernelClock::now_ns();
   set_name_globs(bpf, rules.name_globs);
   set_cgroups(bpf, rules);
   impl_->watches_cgroups = rules.cgroup_hierarchy >= 0;

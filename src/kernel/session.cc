@@ -126,8 +126,7 @@ void Session::arm() {
 }
 
 void Session::start_waits() {
-  __atomic_store_n(&membership_.control().since_ns[SPAN_OFFCPU],
-                   static_cast<u64>(KernelClock::now().time_since_epoch().count()),
+  __atomic_store_n(&membership_.control().since_ns[SPAN_OFFCPU], KernelClock::now_ns(),
                    __ATOMIC_SEQ_CST);
 }
 
@@ -146,9 +145,7 @@ void Session::pause() {
 }
 
 void Session::resume() {
-  __atomic_store_n(&membership_.control().resumed_ns,
-                   static_cast<u64>(KernelClock::now().time_since_epoch().count()),
-                   __ATOMIC_SEQ_CST);
+  __atomic_store_n(&membership_.control().resumed_ns, KernelClock::now_ns(), __ATOMIC_SEQ_CST);
   start_spans();
 }
 

@@ -18,8 +18,7 @@ u64 in_ns(Duration time) {
 void set_threshold(session_control& control, span_kind kind, Duration threshold) {
   u64& word = control.threshold_ns[kind];
   if (__atomic_load_n(&word, __ATOMIC_RELAXED) == 0)
-    __atomic_store_n(&control.since_ns[kind], in_ns(KernelClock::now().time_since_epoch()),
-                     __ATOMIC_SEQ_CST);
+    __atomic_store_n(&control.since_ns[kind], KernelClock::now_ns(), __ATOMIC_SEQ_CST);
   __atomic_store_n(&word, in_ns(threshold), __ATOMIC_RELEASE);
 }
 

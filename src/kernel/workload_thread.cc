@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <ctime>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "base/error.h"
@@ -48,6 +49,14 @@ int pin_to(std::uint32_t cpu) {
   const int code = sched_setaffinity(0, bytes, set) == 0 ? 0 : errno;
   CPU_FREE(set);
   return code;
+}
+
+Error cannot_run_on(std::uint32_t cpu, int code, std::string_view thread, std::string_view hint) {
+  if (code == EINVAL)
+    return std::move(Error("CPU {} is offline, or none this process may run on", cpu)
+                         .hint("see Cpus_allowed_list in /proc/self/status, and --cpu"));
+  return std::move(
+      Error("cannot make {} on CPU {}: {}", thread, cpu, errno_text(code)).hint(std::string(hint)));
 }
 
 void sleep_until(std::uint64_t at_ns) {

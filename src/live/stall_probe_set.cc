@@ -178,7 +178,7 @@ void StallProbeSet::add_to(Session& session, const Kernel& kernel,
   // Totals and sums have the exact time of each wake-up.
   if (sched_ != nullptr && !options_.totals && !options_.span_sums) {
     session_control& control = membership_->control();
-    control.quiet_from_ns = static_cast<u64>(KernelClock::now().time_since_epoch().count());
+    control.quiet_from_ns = KernelClock::now_ns();
     control.quiet_ns = static_cast<u64>(sched_->quiet_time().count());
   }
   store_thresholds();

@@ -16,7 +16,7 @@ constexpr std::size_t max_tracer_text = std::size_t{64} << 20;
 
 void deliver_tracer_text(std::string_view text, const RecordHandler& handler) {
   tracer_text fixed{};
-  fixed.header.time_ns = KernelClock::now().time_since_epoch().count();
+  fixed.header.time_ns = KernelClock::now_ns();
   fixed.header.kind = RECORD_TRACER_TEXT;
   while (!text.empty()) {
     const std::string_view piece = text.substr(0, TRACER_TEXT_MAX);

@@ -187,10 +187,9 @@ SessionInfo OsnoiseTracer::Run::describe() {
 
 void OsnoiseTracer::Run::mark() {
   const std::string text = fmt::format("{}{}", mark_text, ++marks);
-  const auto now = [] { return KernelClock::now().time_since_epoch().count(); };
-  const std::uint64_t before_ns = now();
+  const std::uint64_t before_ns = KernelClock::now_ns();
   if (::write(marker.get(), text.data(), text.size()) < 0) errno = 0;  // the next mark may work
-  marked_ns = before_ns + (now() - before_ns) / 2;
+  marked_ns = before_ns + (KernelClock::now_ns() - before_ns) / 2;
 }
 
 /// Reads the lines that have come; true if there may be more. The kernel makes the text while it is

@@ -12,14 +12,10 @@ namespace {
 
 constexpr Duration alive_every = std::chrono::milliseconds(100);
 
-std::uint64_t now_ns() {
-  return KernelClock::now().time_since_epoch().count();
-}
-
 }  // namespace
 
 StarvationWatch::StarvationWatch(int priority, Duration patience, std::function<void()> end)
-    : patience_(patience), end_(std::move(end)), alive_ns_(now_ns()) {
+    : patience_(patience), end_(std::move(end)), alive_ns_(KernelClock::now_ns()) {
   const SignalsBlocked blocked;
   ordinary_ = std::thread([this] { live(); });
   real_time_ = std::thread([this, priority] { watch(priority); });
@@ -34,7 +30,7 @@ StarvationWatch::~StarvationWatch() {
 void StarvationWatch::live() {
   ThreadRights{}.apply();
   while (!stopping_) {
-    alive_ns_ = now_ns();
+    alive_ns_ = KernelClock::now_ns();
     std::this_thread::sleep_for(alive_every);
   }
 }
@@ -44,7 +40,7 @@ void StarvationWatch::watch(int priority) {
   if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters) != 0) return;
   ThreadRights{}.apply();  // the thread needs no rights from here on
   while (!stopping_) {
-    const std::uint64_t alive_ns = alive_ns_, now = now_ns();
+    const std::uint64_t alive_ns = alive_ns_, now = KernelClock::now_ns();
     if (now > alive_ns && now - alive_ns > patience_.count()) {
       starved_ = true;
       end_();

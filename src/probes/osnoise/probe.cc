@@ -45,7 +45,7 @@ OsnoiseProbe::OsnoiseProbe(BusyThreads& threads, const SharedMaps& shared, int c
   impl_->configure(shared);
   impl_->bpf->rodata->origins_wanted = threads.options().origins;
   impl_->bpf->rodata->cgroup_hierarchy = cgroup_hierarchy;
-  impl_->bpf->rodata->loaded_ns = static_cast<u64>(KernelClock::now().time_since_epoch().count());
+  impl_->bpf->rodata->loaded_ns = KernelClock::now_ns();
   impl_->bpf.load();
   impl_->shared = Mapped(bpf_map__fd(impl_->bpf->maps.cpus), impl_->cpus * sizeof(osnoise_cpu),
                          PROT_READ | PROT_WRITE, 0, "what our programs write down");

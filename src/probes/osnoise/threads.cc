@@ -32,23 +32,11 @@ constexpr std::uint64_t nap_ns = 20'000'000;
 constexpr int test_naps = 3;
 constexpr std::uint64_t test_nap_ns = 100'000;
 
-std::uint64_t now_ns() {
-  return KernelClock::now().time_since_epoch().count();
-}
-
 /// How often the calling thread was switched out, whether or not a program saw it.
 std::uint64_t switches_so_far() {
   rusage usage{};
   getrusage(RUSAGE_THREAD, &usage);
   return static_cast<std::uint64_t>(usage.ru_nvcsw + usage.ru_nivcsw);
-}
-
-Error cannot_run(std::uint32_t cpu, int code) {
-  if (code == EINVAL)
-    return std::move(Error("CPU {} is offline, or none this process may run on", cpu)
-                         .hint("see Cpus_allowed_list in /proc/self/status, and --cpu"));
-  return Error("cannot make a busy thread on CPU {}: {}", cpu, errno_text(code))
-      .hint("run as root, or with CAP_SYS_NICE; or leave --priority out");
 }
 
 }  // namespace
@@ -111,7 +99,7 @@ BusyThreads::Worker::Moment BusyThreads::Worker::look() const {
   Moment moment{};
   do {
     moment.noises = __atomic_load_n(count, __ATOMIC_ACQUIRE);
-    moment.ns = now_ns();
+    moment.ns = KernelClock::now_ns();
     std::atomic_signal_fence(std::memory_order_seq_cst);
   } while (moment.noises != __atomic_load_n(count, __ATOMIC_ACQUIRE));
   return moment;
@@ -124,7 +112,7 @@ bool BusyThreads::Worker::is_noticed() const {
   const std::uint64_t before = runs();
   __atomic_store_n(&shared->tid, tid.load(), __ATOMIC_RELEASE);
   for (int naps = 0; naps < test_naps && runs() == before; ++naps)
-    sleep_until(now_ns() + test_nap_ns);
+    sleep_until(KernelClock::now_ns() + test_nap_ns);
   __atomic_store_n(&shared->tid, 0, __ATOMIC_RELEASE);
   return runs() != before;
 }
@@ -258,7 +246,7 @@ void BusyThreads::Worker::work(BusyThreads& all) {
   const std::uint64_t period_ns = all.options_.period.count() * turns;
   std::uint64_t at_ns = all.begin_ns_ + all.options_.period.count() * turn;
   while (!all.is_over()) {
-    const std::uint64_t now = now_ns();
+    const std::uint64_t now = KernelClock::now_ns();
     if (now < at_ns || all.is_paused()) {
       sleep_until(std::min(now < at_ns ? at_ns : now + nap_ns, now + nap_ns));
       continue;
@@ -267,7 +255,7 @@ void BusyThreads::Worker::work(BusyThreads& all) {
     const std::uint64_t spare_ns = (all.options_.period - all.options_.runtime).count();
     look_for_a_period(all, turns == 1 ? UINT64_MAX : at_ns + spare_ns);
     at_ns += period_ns;
-    if (const std::uint64_t after = now_ns(); at_ns < after && period_ns > 0)
+    if (const std::uint64_t after = KernelClock::now_ns(); at_ns < after && period_ns > 0)
       at_ns += (after - at_ns) / period_ns * period_ns;
   }
 }
@@ -288,7 +276,9 @@ BusyThreads::BusyThreads(const BusyOptions& options) : options_(options) {
       });
       workers_.push_back(std::move(made));
       worker.tid.wait(0);
-      if (const int code = worker.error; code != 0) throw cannot_run(cpu, code);
+      if (const int code = worker.error; code != 0)
+        throw cannot_run_on(cpu, code, "a busy thread",
+                            "run as root, or with CAP_SYS_NICE; or leave --priority out");
     }
   } catch (const Error&) {
     end();
@@ -303,7 +293,7 @@ BusyThreads::~BusyThreads() {
 void BusyThreads::begin(const std::vector<osnoise_cpu*>& shared, const u32& armed) {
   for (std::size_t i = 0; i < workers_.size(); ++i) workers_[i]->shared = shared[i];
   armed_ = &armed;
-  begin_ns_ = now_ns();
+  begin_ns_ = KernelClock::now_ns();
   begun_ = 1;
   begun_.notify_all();
 }
@@ -316,8 +306,9 @@ void BusyThreads::end() {
     return std::all_of(workers_.begin(), workers_.end(),
                        [](const auto& worker) { return !worker->thread || worker->ended; });
   };
-  for (const std::uint64_t until_ns = now_ns() + 5 * nap_ns; !all_ended() && now_ns() < until_ns;)
-    sleep_until(now_ns() + nap_ns / 20);
+  for (const std::uint64_t until_ns = KernelClock::now_ns() + 5 * nap_ns;
+       !all_ended() && KernelClock::now_ns() < until_ns;)
+    sleep_until(KernelClock::now_ns() + nap_ns / 20);
   // A thread that a higher-priority thread keeps from its CPU must be able to end elsewhere.
   cpu_set_t ours;
   const bool known = sched_getaffinity(0, sizeof ours, &ours) == 0;

@@ -10,10 +10,6 @@ namespace {
 
 class PairsTest : public KernelTest {};
 
-std::uint64_t now_ns() {
-  return KernelClock::now().time_since_epoch().count();
-}
-
 const std::string program = PAIRS_FIXTURE;
 
 constexpr const char* lifetime =
@@ -29,17 +25,17 @@ TEST_F(PairsTest, TheLifeOfAProcessIsFromItsForkToItsExit) {
   const Shared<std::array<Lifetime, 3>> lives;
   Child child([&](Child& self) {
     for (Lifetime& life : *lives) {
-      life.before_fork_ns = now_ns();
+      life.before_fork_ns = KernelClock::now_ns();
       const pid_t pid = fork();
       if (pid == 0) {
-        life.in_child_ns = now_ns();
+        life.in_child_ns = KernelClock::now_ns();
         usleep(20'000);
-        life.end_of_child_ns = now_ns();
+        life.end_of_child_ns = KernelClock::now_ns();
         _exit(0);
       }
       life.pid = static_cast<std::uint32_t>(pid);
       waitpid(pid, nullptr, 0);
-      life.after_wait_ns = now_ns();
+      life.after_wait_ns = KernelClock::now_ns();
     }
     self.step();
   });
@@ -131,9 +127,9 @@ TEST_F(PairsTest, ThresholdsHoldAndChangeWhileItRuns) {
   const Shared<std::atomic<std::uint64_t>> short_ns;
   Child child([&](Child& self) {
     while (true) {
-      const std::uint64_t begin_ns = now_ns();
+      const std::uint64_t begin_ns = KernelClock::now_ns();
       usleep(1'000);
-      *short_ns = now_ns() - begin_ns;
+      *short_ns = KernelClock::now_ns() - begin_ns;
       usleep(20'000);
       self.step();
     }

@@ -80,16 +80,16 @@ TEST_F(CallInFlight, ThatIsCommonHasNoWaitsUntilItIsOld) {
   Shared<u64> long_naps;  // on a machine without CPU time for the child
   Child child([&](Child&) {
     for (int n = 0; n < 10; ++n) {
-      const u64 before_ns = now_ns();
+      const u64 before_ns = KernelClock::now_ns();
       sleep_for(nap);
-      if (now_ns() - before_ns >= sleep) ++*long_naps;
+      if (KernelClock::now_ns() - before_ns >= sleep) ++*long_naps;
     }
     sleep_for(sleep);
   });
   Explaining measuring({child.pid()}, 5ms);
   measuring.session.membership().control().call_age_min_ns[SYS_nanosleep] = least_age;
   measuring.session.arm();
-  const u64 armed_ns = now_ns();
+  const u64 armed_ns = KernelClock::now_ns();
   child.go();
   EXPECT_EQ(child.end(), 0);
   const Explained& seen = measuring.finish();
@@ -223,11 +223,11 @@ void a_call_of_a_running_thread_is_open(bool moves) {
     measuring.session.arm();
     child.go();
     while (__atomic_load_n(&bytes->first, __ATOMIC_ACQUIRE) == 0) usleep(1'000);
-    const u64 inside_ns = now_ns();
+    const u64 inside_ns = KernelClock::now_ns();
     std::optional<Driver> driver;
     if (moves) driver.emplace(child.pid());
     usleep(50'000);
-    const u64 end_ns = now_ns();
+    const u64 end_ns = KernelClock::now_ns();
     const Explained& seen = measuring.finish();
     const auto open = std::ranges::find(seen.opens, u32{SYS_readv}, &syscall_open::nr);
     if (open != seen.opens.end()) {

@@ -110,7 +110,8 @@ void forget_ticks(const SchedProbe& sched, Duration time) {
   const u32 zero = 0;
   std::vector<cpu_ledger> of_cpus(possible_cpu_count());
   ASSERT_EQ(bpf_map_lookup_elem(map, &zero, of_cpus.data()), 0);
-  for (cpu_ledger& cpu : of_cpus) cpu.looked_ns = now_ns() - static_cast<u64>(time.count());
+  for (cpu_ledger& cpu : of_cpus)
+    cpu.looked_ns = KernelClock::now_ns() - static_cast<u64>(time.count());
   ASSERT_EQ(bpf_map_update_elem(map, &zero, of_cpus.data(), BPF_ANY), 0);
 }
 
@@ -119,7 +120,7 @@ class Ticks : public Ledgers {
   Ticks() : child_([](Child&) {}), measuring_({child_.pid()}, 1h) {
     quiet_ = measuring_.sched->quiet_time();
     measuring_.session.arm();
-    control().quiet_from_ns = now_ns() - 1'000'000'000;
+    control().quiet_from_ns = KernelClock::now_ns() - 1'000'000'000;
   }
   session_control& control() { return measuring_.session.membership().control(); }
   /// Whether ticks are still relied on after no tick was reported for long and this thread, on its
@@ -127,7 +128,8 @@ class Ticks : public Ledgers {
   bool are_relied_on(Duration time) {
     control().quiet_ns = static_cast<u64>(quiet_.count());
     usleep(1'000);
-    for (const u64 begin_ns = now_ns(); now_ns() < begin_ns + static_cast<u64>(time.count());) {
+    for (const u64 begin_ns = KernelClock::now_ns();
+         KernelClock::now_ns() < begin_ns + static_cast<u64>(time.count());) {
     }
     forget_ticks(*measuring_.sched, 500ms);
     usleep(1'000);

@@ -126,10 +126,6 @@ class Explaining {
   }
 };
 
-inline u64 now_ns() {
-  return KernelClock::now().time_since_epoch().count();
-}
-
 inline u64 sum_of(const ledger_parts& parts) {
   return parts.oncpu_ns + parts.runqueue_ns + parts.preempted_ns + parts.sleeping_ns +
          parts.uninterruptible_ns + parts.irq_ns + parts.softirq_ns;

@@ -67,9 +67,9 @@ void late_waits_in_calls_have_user_stacks(bool use_task_work) {
   const Shared<std::array<Slept, 5>> sleeps;
   Child child([&](Child&) {
     for (Slept& sleep : *sleeps) {
-      sleep.begin_ns = now_ns();
+      sleep.begin_ns = KernelClock::now_ns();
       usleep(20'000);
-      sleep.end_ns = now_ns();
+      sleep.end_ns = KernelClock::now_ns();
     }
   });
   LateWaits measuring(child, use_task_work);

@@ -29,7 +29,7 @@ class Sleepers {
         const timespec time{0, i % 2 ? 1 : static_cast<long>(long_ns + i * more_ns)};
         while (true) {
           syscall(SYS_nanosleep, &time, nullptr);
-          thread.returned_ns[thread.returns++ % kept] = now_ns();
+          thread.returned_ns[thread.returns++ % kept] = KernelClock::now_ns();
         }
       });
     for (std::thread& thread : running) thread.join();
@@ -72,7 +72,6 @@ class Sleepers {
                          [&](const auto& at_ns) { return at_ns > begin_ns && at_ns < end_ns; });
     }
   };
-  static u64 now_ns() { return KernelClock::now().time_since_epoch().count(); }
 
   std::array<Thread, 8> threads_;
 };

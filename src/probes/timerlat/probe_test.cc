@@ -177,13 +177,13 @@ TEST_F(Timerlat, KeepsTheLatestSilences) {
   TimerThreads threads({.cpus = {0}});
   session.arm();
   timerlat_slot& slot = probe.slot(0);
-  const u64 begin_ns = static_cast<u64>(KernelClock::now().time_since_epoch().count());
+  const u64 begin_ns = KernelClock::now_ns();
   threads.begin({&slot}, probe.stopping());
   for (int i = 0; i < 1000 && __atomic_load_n(&slot.silences, __ATOMIC_RELAXED) < 10; ++i)
     usleep(10'000);
   threads.end();
   session.finish([](const Record&) {});
-  const u64 end_ns = static_cast<u64>(KernelClock::now().time_since_epoch().count());
+  const u64 end_ns = KernelClock::now_ns();
   ASSERT_GE(slot.silences, 10u);
   const timerlat_silence& last = slot.silence[(slot.silences - 1) % SILENCES_KEPT];
   const timerlat_silence& before = slot.silence[slot.silences % SILENCES_KEPT];

@@ -18,20 +18,9 @@ namespace overdue {
 namespace {
 
 constexpr Duration alive_every = std::chrono::milliseconds(100);
-
-std::uint64_t now_ns() {
-  return KernelClock::now().time_since_epoch().count();
-}
-
-Error cannot_run(std::uint32_t cpu, int code) {
-  if (code == EINVAL)
-    return std::move(Error("CPU {} is offline, or none this process may run on", cpu)
-                         .hint("see Cpus_allowed_list in /proc/self/status, and --cpu"));
-  return Error("cannot make a real-time thread on CPU {}: {}", cpu, errno_text(code))
-      .hint(
-          "run as root, or with CAP_SYS_NICE; in a container or service its cgroup needs a share "
-          "of real time too (cpu.rt_runtime_us)");
-}
+constexpr const char* rights_hint =
+    "run as root, or with CAP_SYS_NICE; in a container or service its cgroup needs a share of real "
+    "time too (cpu.rt_runtime_us)";
 
 /// Path of the process's cgroup in the hierarchy of the v1 controller cpu; empty if there is none.
 std::string cpu_cgroup(const std::string& proc) {
@@ -101,13 +90,13 @@ void TimerThreads::Worker::work(TimerThreads& all) {
     // A thread delayed for longer than a period has missed the periods in between: they are no
     // latency.
     at_ns += period_ns;
-    if (const std::uint64_t now = now_ns(); at_ns <= now) {
+    if (const std::uint64_t now = KernelClock::now_ns(); at_ns <= now) {
       const std::uint64_t behind = (now - at_ns) / period_ns + 1;
       missed.fetch_add(behind, std::memory_order_relaxed);
       at_ns += behind * period_ns;
     }
     sleep_until(at_ns);
-    const std::uint64_t back_ns = now_ns();
+    const std::uint64_t back_ns = KernelClock::now_ns();
     if (__atomic_load_n(&slot->late_ns, __ATOMIC_RELAXED) == 0) {
       expiries_are_seen = true;
       const std::uint64_t late_ns = back_ns > at_ns ? back_ns - at_ns : 1;
@@ -139,9 +128,10 @@ TimerThreads::TimerThreads(const TimerThreadOptions& options) : options_(options
       });
       workers_.push_back(std::move(made));
       worker.tid.wait(0);
-      if (const int code = worker.error; code != 0) throw cannot_run(cpu, code);
+      if (const int code = worker.error; code != 0)
+        throw cannot_run_on(cpu, code, "a real-time thread", rights_hint);
     }
-    alive_ns_ = now_ns();
+    alive_ns_ = KernelClock::now_ns();
     watcher_ = start_thread([this] { watch(); });
     has_watcher_ = true;
   } catch (const Error&) {
@@ -160,7 +150,7 @@ void TimerThreads::watch() {
   ThreadRights{}.apply();
   std::unique_lock lock(watching_);
   while (!stopping_) {
-    alive_ns_ = now_ns();
+    alive_ns_ = KernelClock::now_ns();
     ended_.wait_for(lock, alive_every);
   }
 }
@@ -173,7 +163,7 @@ bool TimerThreads::is_starving(std::uint64_t now) {
 void TimerThreads::begin(const std::vector<timerlat_slot*>& slots, const u32& over_limit) {
   for (std::size_t i = 0; i < workers_.size(); ++i) workers_[i]->slot = slots[i];
   over_limit_ = &over_limit;
-  begin_ns_ = alive_ns_ = now_ns();
+  begin_ns_ = alive_ns_ = KernelClock::now_ns();
   begun_ = 1;
   begun_.notify_all();
 }

@@ -68,7 +68,7 @@ std::string why_none(const timerlat_cpu& at_end) {
 
 timerlat_cpu cpu_at_end(std::uint32_t cpu, std::uint64_t missed, timerlat_absence absence) {
   timerlat_cpu record{};
-  record.header.time_ns = KernelClock::now().time_since_epoch().count();
+  record.header.time_ns = KernelClock::now_ns();
   record.header.kind = RECORD_TIMERLAT_CPU;
   record.header.size = sizeof record;
   record.header.cpu = cpu;
