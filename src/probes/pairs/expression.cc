@@ -24,18 +24,19 @@ bool is_digit(char c) {
 // Weakest first; longer operators before their own beginnings.
 constexpr std::array<std::string_view, 1> or_operators{"||"};
 constexpr std::array<std::string_view, 1> and_operators{"&&"};
-constexpr std::array<std::string_view, 6> comparisons{"==", "!=", "<=", ">=", "<", ">"};
-constexpr std::array<std::string_view, 1> bit_or{"|"};
-constexpr std::array<std::string_view, 1> bit_xor{"^"};
-constexpr std::array<std::string_view, 1> bit_and{"&"};
-constexpr std::array<std::string_view, 2> shifts{"<<", ">>"};
-constexpr std::array<std::string_view, 2> sums{"+", "-"};
+constexpr std::array<std::string_view, 6> comparison_operators{"==", "!=", "<=", ">=", "<", ">"};
+constexpr std::array<std::string_view, 1> bit_or_operators{"|"};
+constexpr std::array<std::string_view, 1> bit_xor_operators{"^"};
+constexpr std::array<std::string_view, 1> bit_and_operators{"&"};
+constexpr std::array<std::string_view, 2> shift_operators{"<<", ">>"};
+constexpr std::array<std::string_view, 2> sum_operators{"+", "-"};
 constexpr std::array<std::span<const std::string_view>, 8> levels{
-    or_operators, and_operators, comparisons, bit_or, bit_xor, bit_and, shifts, sums};
+    or_operators,      and_operators,     comparison_operators, bit_or_operators,
+    bit_xor_operators, bit_and_operators, shift_operators,      sum_operators};
 constexpr std::size_t level_of_comparisons = 2;
 
-constexpr std::array<std::string_view, 8> numbers{"u8", "u16", "u32", "u64",
-                                                  "s8", "s16", "s32", "s64"};
+constexpr std::array<std::string_view, 8> number_types{"u8", "u16", "u32", "u64",
+                                                       "s8", "s16", "s32", "s64"};
 
 class Parser {
  public:
@@ -152,7 +153,7 @@ class Parser {
     const bool is_read = name.starts_with("read_");
     const bool of_user = name.starts_with("read_user_");
     const std::string_view number = name.substr(of_user ? 10 : is_read ? 5 : 0);
-    if (std::find(numbers.begin(), numbers.end(), number) == numbers.end())
+    if (std::find(number_types.begin(), number_types.end(), number) == number_types.end())
       throw text_.error(at, fmt::format("there is no function {}()", name),
                         "u8(…) … s64(…) take a value as such a number, read_u8(…) … read_s64(…) "
                         "read one at an address, read_user_u8(…) in user memory, known(…) is 0 "

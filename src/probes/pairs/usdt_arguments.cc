@@ -15,13 +15,13 @@ namespace overdue {
 namespace {
 
 constexpr std::size_t max_arguments = 12;
-constexpr Step whole{.operation = PLAN_LOAD, .size = 8};  // register
+constexpr Step whole_register{.operation = PLAN_LOAD, .size = 8};  // register
 
 struct Register {
   std::string_view names[4];  // of 8, 4, 2 and 1 bytes
   std::size_t offset;
 };
-constexpr std::array<Register, 16> registers{{
+constexpr std::array<Register, 16> named_registers{{
     {{"rax", "eax", "ax", "al"}, offsetof(pt_regs, rax)},
     {{"rbx", "ebx", "bx", "bl"}, offsetof(pt_regs, rbx)},
     {{"rcx", "ecx", "cx", "cl"}, offsetof(pt_regs, rcx)},
@@ -42,7 +42,7 @@ constexpr std::array<Register, 16> registers{{
 
 std::optional<std::size_t> register_offset(std::string_view text) {
   if (!text.starts_with('%')) return std::nullopt;
-  for (const Register& each : registers)
+  for (const Register& each : named_registers)
     for (const std::string_view name : each.names)
       if (text.substr(1) == name) return each.offset;
   return std::nullopt;
@@ -99,7 +99,8 @@ UsdtArgument::Kind read_place(std::string_view place, UsdtArgument& argument) {
 }
 
 /// The event's own bytes are the thread's registers.
-void push_register(PlanWriter& steps, std::size_t offset, std::size_t at, Step load = whole) {
+void push_register(PlanWriter& steps, std::size_t offset, std::size_t at,
+                   Step load = whole_register) {
   steps.push({.operation = PLAN_BUILTIN, .operand = PLAN_CONTEXT}, at);
   load.offset = static_cast<s32>(offset);
   steps.emit(load, at);
