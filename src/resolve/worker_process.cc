@@ -10,8 +10,11 @@
 #include <exception>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "base/priority.h"
+#include "base/time.h"
 #include "resolve/sandbox.h"
 
 namespace overdue {
@@ -20,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr char start_command = 's', stop_command = 'k';
-constexpr Duration patience = 5s;  // for the maker, which does nothing slow
+constexpr Duration patience = 30s;  // for the maker: on a busy machine it waits for a CPU
 
 void reap(pid_t pid) {
   while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
@@ -117,6 +120,9 @@ WorkerProcess::WorkerProcess(const Options& options, const Work& prepare, const 
   if (is_ready) return;
   const std::string why = ready.result == PacketSocket::Result::done
                               ? std::string(text, strnlen(text, ready.packet.size()))
+                          : ready.result == PacketSocket::Result::timed_out
+                              ? fmt::format("cannot start the resolver: it was not ready within {}",
+                                            format_duration(patience))
                               : "cannot start the resolver: it ended at once";
   kill(maker_pid_, SIGKILL);
   reap(maker_pid_);
