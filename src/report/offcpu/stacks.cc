@@ -157,8 +157,9 @@ void OffcpuStacks::draw(std::span<const FoldedFrame> frames, std::uint64_t ns) {
 
 /// A tid may be used again: what was added for it is time of any of its threads.
 void OffcpuStacks::add_rest(const std::vector<OffcpuRow>& threads) {
-  const std::string name = fmt::format("without a stack: shorter than {}, or still in progress",
-                                       format_duration(shortest_));
+  const std::string name =
+      fmt::format("without a stack: shorter than {}, or cut by the session's begin or end",
+                  format_duration(shortest_));
   for (const OffcpuRow& row : threads) {
     std::uint64_t& left_ns = added_ns_[row.tid];
     const std::uint64_t added_ns = std::min(left_ns, row.offcpu_ns());
