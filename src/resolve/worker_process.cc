@@ -23,7 +23,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr char start_command = 's', stop_command = 'k';
-constexpr Duration patience = 30s;  // for the maker: on a busy machine it waits for a CPU
+/// For the maker, which does nothing slow. On a busy machine, a new process waits for a CPU.
+constexpr Duration patience = 5s, patience_at_start = 30s;
 
 void reap(pid_t pid) {
   while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
@@ -113,8 +114,8 @@ WorkerProcess::WorkerProcess(const Options& options, const Work& prepare, const 
   }
   theirs.reset();
   maker_ = std::move(ours);
-  const auto ready =
-      maker_.receive(256, PacketSocket::Descriptors::refused, KernelClock::now() + patience);
+  const auto ready = maker_.receive(256, PacketSocket::Descriptors::refused,
+                                    KernelClock::now() + patience_at_start);
   const auto* text = reinterpret_cast<const char*>(ready.packet.data());
   const bool is_ready = ready.result == PacketSocket::Result::done && text[0] == '\0';
   if (is_ready) return;
@@ -122,7 +123,7 @@ WorkerProcess::WorkerProcess(const Options& options, const Work& prepare, const 
                               ? std::string(text, strnlen(text, ready.packet.size()))
                           : ready.result == PacketSocket::Result::timed_out
                               ? fmt::format("cannot start the resolver: it was not ready within {}",
-                                            format_duration(patience))
+                                            format_duration(patience_at_start))
                               : "cannot start the resolver: it ended at once";
   kill(maker_pid_, SIGKILL);
   reap(maker_pid_);
