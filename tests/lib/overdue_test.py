@@ -2,7 +2,8 @@
 Python 3.11, standard library only.
 
 Environment (set by ctest): OVERDUE is the program under test, WORKLOADS the folder of the programs
-of tests/workloads; OVERDUE_LONG=1 selects the long forms.
+of tests/workloads; OVERDUE_LONG=1 selects the long forms. OVERDUE_DISK is a folder on a real disk,
+if /var/tmp is none.
 """
 import collections
 import contextlib
@@ -66,7 +67,8 @@ def tool(*names):
 def disk_folder():
     """A folder on a real disk; skips the test if there is none."""
     kinds = {}
-    for folder in ("/var/tmp", os.path.dirname(os.path.abspath(__file__)), os.path.expanduser("~")):
+    for folder in (os.environ.get("OVERDUE_DISK", "/var/tmp"), os.path.dirname(os.path.abspath(__file__)),
+                   os.path.expanduser("~")):
         kinds[folder] = run([tool("stat"), "-f", "-c", "%T", folder]).out.strip()
         if kinds[folder] in ("ext2/ext3", "xfs", "btrfs", "f2fs") and os.access(folder, os.W_OK):
             return folder
