@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// For skeleton_test: an object that was built against types that no kernel has.
+// For contract_test: an object that was built against types that no kernel has.
 #include "bpf/kernel.h"
 
 /* Every kernel has it, and with four arguments. */

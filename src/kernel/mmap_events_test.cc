@@ -26,18 +26,18 @@ struct Identity {
   std::uint64_t time = 13;
 };
 
-class Record {
+class PerfEvent {
  public:
-  explicit Record(std::uint32_t type, std::uint16_t misc = 0) : header_{type, misc, 0} {
+  explicit PerfEvent(std::uint32_t type, std::uint16_t misc = 0) : header_{type, misc, 0} {
     put(header_);
   }
   template <typename T>
-  Record& put(const T& value) {
+  PerfEvent& put(const T& value) {
     const auto bytes = std::as_bytes(std::span(&value, 1));
     bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
     return *this;
   }
-  Record& text(std::string_view text) {
+  PerfEvent& text(std::string_view text) {
     for (const char c : text) put(c);
     do put('\0');
     while (bytes_.size() % 8 != 0);
@@ -56,7 +56,7 @@ class Record {
 };
 
 std::vector<std::byte> mapping_record(std::uint16_t misc = 0) {
-  return Record(PERF_RECORD_MMAP2, misc)
+  return PerfEvent(PERF_RECORD_MMAP2, misc)
       .put(21u)
       .put(22u)
       .put(std::uint64_t{0x1000})
@@ -100,23 +100,23 @@ TEST(PerfRecords, ABuildId) {
 TEST(PerfRecords, TasksAndNames) {
   ProcessEvent event;
   const auto fork =
-      Record(PERF_RECORD_FORK).put(31u).put(30u).put(32u).put(30u).put(std::uint64_t{5});
-  ASSERT_EQ(decode_perf_record(Record(fork).end(), event), PerfRecord::event);
+      PerfEvent(PERF_RECORD_FORK).put(31u).put(30u).put(32u).put(30u).put(std::uint64_t{5});
+  ASSERT_EQ(decode_perf_record(PerfEvent(fork).end(), event), PerfRecord::event);
   EXPECT_EQ(event.kind, Kind::fork);
   EXPECT_EQ(event.pid, 31);
   EXPECT_EQ(event.tid, 32);
   EXPECT_EQ(event.parent_pid, 30);
   auto name =
-      Record(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC).put(41u).put(42u).text("sh").end();
+      PerfEvent(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC).put(41u).put(42u).text("sh").end();
   ASSERT_EQ(decode_perf_record(name, event), PerfRecord::event);
   EXPECT_EQ(event.kind, Kind::exec);
   EXPECT_EQ(event.tid, 42);
   EXPECT_EQ(event.text, "sh");
-  const auto lost = Record(PERF_RECORD_LOST).put(std::uint64_t{1}).put(std::uint64_t{17}).end();
+  const auto lost = PerfEvent(PERF_RECORD_LOST).put(std::uint64_t{1}).put(std::uint64_t{17}).end();
   ASSERT_EQ(decode_perf_record(lost, event), PerfRecord::event);
   EXPECT_EQ(event.kind, Kind::lost);
   EXPECT_EQ(event.lost_events, 17u);
-  EXPECT_EQ(decode_perf_record(Record(PERF_RECORD_SAMPLE).end(), event), PerfRecord::unwanted);
+  EXPECT_EQ(decode_perf_record(PerfEvent(PERF_RECORD_SAMPLE).end(), event), PerfRecord::unwanted);
 }
 
 TEST(PerfRecords, NoLengthIsBelieved) {

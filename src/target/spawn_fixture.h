@@ -30,12 +30,12 @@ inline int run(std::vector<std::string> argv, const SpawnOptions& options = {}) 
   return program.wait();
 }
 
-struct Failure {
+struct SpawnFailure {
   std::string text;
   int status = 0;
 };
 
-inline Failure failure_of(std::vector<std::string> argv, const SpawnOptions& options = {}) {
+inline SpawnFailure failed_spawn(std::vector<std::string> argv, const SpawnOptions& options = {}) {
   try {
     run(std::move(argv), options);
   } catch (const Error& error) {

@@ -16,29 +16,30 @@ namespace {
 using testing::HasSubstr;
 
 TEST_F(SpawnTest, MissingProgramsAre127) {
-  EXPECT_EQ(failure_of({"no-such-program-anywhere"}).status, 127);
-  EXPECT_THAT(failure_of({"no-such-program-anywhere"}).text, HasSubstr("no such program in PATH"));
-  EXPECT_EQ(failure_of({"/no/such/program"}).status, 127);
-  EXPECT_EQ(failure_of({script("file", "") + "/below"}).status, 127);
-  EXPECT_EQ(failure_of({std::string(5000, 'x')}).status, 127);
-  EXPECT_EQ(failure_of({""}).status, 127);
-  EXPECT_THAT(failure_of({""}).text, HasSubstr("program name is empty"));
-  EXPECT_EQ(failure_of({}).status, 127);
-  EXPECT_THAT(failure_of({"no\x1bsuch"}).text, HasSubstr("no\\x1bsuch"));
+  EXPECT_EQ(failed_spawn({"no-such-program-anywhere"}).status, 127);
+  EXPECT_THAT(failed_spawn({"no-such-program-anywhere"}).text,
+              HasSubstr("no such program in PATH"));
+  EXPECT_EQ(failed_spawn({"/no/such/program"}).status, 127);
+  EXPECT_EQ(failed_spawn({script("file", "") + "/below"}).status, 127);
+  EXPECT_EQ(failed_spawn({std::string(5000, 'x')}).status, 127);
+  EXPECT_EQ(failed_spawn({""}).status, 127);
+  EXPECT_THAT(failed_spawn({""}).text, HasSubstr("program name is empty"));
+  EXPECT_EQ(failed_spawn({}).status, 127);
+  EXPECT_THAT(failed_spawn({"no\x1bsuch"}).text, HasSubstr("no\\x1bsuch"));
 }
 
 TEST_F(SpawnTest, ProgramsThatCannotBeExecutedAre126) {
-  EXPECT_EQ(failure_of({script("plain", "#!/bin/sh\n", 0644)}).status, 126);
-  EXPECT_THAT(failure_of({script("plain", "#!/bin/sh\n", 0644)}).text,
+  EXPECT_EQ(failed_spawn({script("plain", "#!/bin/sh\n", 0644)}).status, 126);
+  EXPECT_THAT(failed_spawn({script("plain", "#!/bin/sh\n", 0644)}).text,
               HasSubstr("permission denied"));
-  EXPECT_EQ(failure_of({tree_.root().native()}).status, 126);
-  EXPECT_THAT(failure_of({tree_.root().native()}).text, HasSubstr("directory"));
-  const auto binary = failure_of({script("binary", std::string("\x7f"
-                                                               "ELF\0\0\0\0",
-                                                               8))});
+  EXPECT_EQ(failed_spawn({tree_.root().native()}).status, 126);
+  EXPECT_THAT(failed_spawn({tree_.root().native()}).text, HasSubstr("directory"));
+  const auto binary = failed_spawn({script("binary", std::string("\x7f"
+                                                                 "ELF\0\0\0\0",
+                                                                 8))});
   EXPECT_EQ(binary.status, 126);
   EXPECT_THAT(binary.text, HasSubstr("not a program for this machine"));
-  const auto interpreter = failure_of({script("orphan", "#!/no/such/interpreter\n")});
+  const auto interpreter = failed_spawn({script("orphan", "#!/no/such/interpreter\n")});
   EXPECT_EQ(interpreter.status, 126);
   EXPECT_THAT(interpreter.text, HasSubstr("interpreter"));
 }
@@ -61,7 +62,7 @@ TEST_F(SpawnTest, ProgramIsLookedForInPath) {
   program.release();
   EXPECT_EQ(program.wait(), 33);
   std::filesystem::remove(tree_ / "third/tool");
-  EXPECT_EQ(failure_of({"tool"}).status, 126);
+  EXPECT_EQ(failed_spawn({"tool"}).status, 126);
 }
 
 TEST_F(SpawnTest, EmptyPathElementIsTheCurrentDirectory) {
@@ -101,7 +102,7 @@ TEST_F(SpawnAsRootTest, UserOptionOverridesSudo) {
   const Variable gid("SUDO_GID", "1");
   EXPECT_EQ(output_of({"id", "-u"}, {.user = "nobody"}), "65534\n");
   EXPECT_EQ(output_of({"id", "-u"}, {.user = "0"}), "0\n");
-  EXPECT_EQ(failure_of({"id"}, {.user = "no-such-user"}).status, 125);
+  EXPECT_EQ(failed_spawn({"id"}, {.user = "no-such-user"}).status, 125);
 }
 
 TEST_F(SpawnAsRootTest, WithoutSudoWeStayRoot) {
@@ -117,12 +118,12 @@ TEST_F(SpawnAsRootTest, ProgramIsFoundWithTheRightsOfTheUser) {
   const Variable variable("PATH", path.c_str());
   EXPECT_EQ(run({"tool"}), 1);
   EXPECT_EQ(run({"tool"}, {.user = "nobody"}), 2);
-  EXPECT_EQ(failure_of({tree_ / "private/tool"}, {.user = "nobody"}).status, 126);
+  EXPECT_EQ(failed_spawn({tree_ / "private/tool"}, {.user = "nobody"}).status, 126);
   chmod((tree_ / "private").c_str(), 0700);  // PATH may name directories of root
   EXPECT_EQ(run({"tool"}, {.user = "nobody"}), 2);
   std::filesystem::remove(tree_ / "public/tool");
-  EXPECT_EQ(failure_of({"tool"}, {.user = "nobody"}).status, 127);
-  EXPECT_EQ(failure_of({tree_ / "private/tool"}, {.user = "nobody"}).status, 126);
+  EXPECT_EQ(failed_spawn({"tool"}, {.user = "nobody"}).status, 127);
+  EXPECT_EQ(failed_spawn({tree_ / "private/tool"}, {.user = "nobody"}).status, 126);
 }
 
 }  // namespace

@@ -8,11 +8,12 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "report/why/figures_fixture.h"
 
 namespace overdue {
 namespace {
 
-constexpr std::uint64_t ms = 1'000'000;
+using figures_test::ms;
 
 /// The screen as lines; a later cell covers an earlier one. Each character takes a column.
 std::vector<std::string> screen_of(const TopState& state, std::size_t width, std::size_t height,

@@ -18,7 +18,7 @@ TopAction type(TopState& state, std::string_view text) {
   return last;
 }
 
-TopState with_rows(std::vector<std::string> names) {
+TopState with_names(std::vector<std::string> names) {
   TopState state;
   std::vector<TopRow> rows;
   std::uint64_t late_ns = 100;
@@ -62,7 +62,7 @@ TEST(TopState, OneLetterTogglesTheTime) {
 }
 
 TEST(TopState, AFilterTakesEveryLetter) {
-  TopState state = with_rows({"quick", "slow"});
+  TopState state = with_names({"quick", "slow"});
   EXPECT_EQ(type(state, "/q"), TopAction::none);
   EXPECT_TRUE(state.edits_filter());
   EXPECT_EQ(state.list().rows().size(), 1U);
@@ -78,7 +78,7 @@ TEST(TopState, AFilterTakesEveryLetter) {
 }
 
 TEST(TopState, EscapeWhileTypingShowsAllRows) {
-  TopState state = with_rows({"quick", "slow"});
+  TopState state = with_names({"quick", "slow"});
   type(state, "/slow");
   state.press({.kind = Kind::escape});
   EXPECT_FALSE(state.edits_filter());
@@ -94,14 +94,14 @@ TEST(TopState, AFilterHasALimit) {
 TEST(TopState, EnterAsksForTheChainOfARow) {
   TopState none;
   EXPECT_EQ(none.press({.kind = Kind::enter}), TopAction::none);
-  TopState state = with_rows({"a", "b", "c"});
+  TopState state = with_names({"a", "b", "c"});
   state.press({.kind = Kind::down});
   EXPECT_EQ(state.press({.kind = Kind::enter}), TopAction::explain);
   EXPECT_EQ(state.list().selection()->name, "b");
 }
 
 TEST(TopState, ATextScrollsAndEscapeGoesBack) {
-  TopState state = with_rows({"a", "b"});
+  TopState state = with_names({"a", "b"});
   state.show_chain({"1", "2", "3", "4", "5"});
   EXPECT_EQ(state.shows(), Shows::chain);
   state.press({.kind = Kind::page_down});

@@ -143,7 +143,7 @@ class Native(Case):
 
 class LowerBounds(Case):
     """The BPF backend, for kernels without the tracers. Only a program in the kernel can surely
-    disable interrupts or preemption: sections_test has one."""
+    disable interrupts or preemption: probes_test has one."""
 
     def need(self, name):
         finished = overdue("worst", name, "--backend", "bpf", "-d", "10ms")

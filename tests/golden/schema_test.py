@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The golden JSON and NDJSON files are valid under the golden schema, and spoilt ones are not.
 
-The golden files are what the sinks write, byte for byte (sinks_golden_test). Exit status 77: no
+The golden files are what the sinks write, byte for byte (golden_test). Exit status 77: no
 python3-jsonschema here, nothing was tested.
 """
 import copy

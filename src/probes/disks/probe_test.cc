@@ -18,7 +18,7 @@ namespace overdue {
 namespace {
 
 constexpr std::size_t written = 64, block = 65536;
-constexpr std::size_t hidden = 2;  // ends of requests that a hardened kernel may hide
+constexpr std::size_t hidden_ends = 2;  // ends of requests that a hardened kernel may hide
 
 constexpr int no_such_file = 2;
 
@@ -63,9 +63,9 @@ TEST_F(DisksProbeTest, CountsTheBytesOfEachProcess) {
   }
   // The file system may write more of its own; a virtual file system has no disk.
   if (uses.empty()) GTEST_SKIP() << "this file system is on no disk";
-  EXPECT_GE(bytes, (written - hidden) * block);
+  EXPECT_GE(bytes, (written - hidden_ends) * block);
   EXPECT_LT(bytes, 2 * written * block) << requests << " requests";
-  EXPECT_GE(requests, written - hidden);
+  EXPECT_GE(requests, written - hidden_ends);
   EXPECT_GT(device_ns, 0u);
 }
 

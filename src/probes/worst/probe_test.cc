@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 constexpr int cpu_in_question = 0;
 /// Number of wake-ups that a hardened kernel may hide.
-constexpr unsigned hidden = 2;
+constexpr unsigned hidden_wakeups = 2;
 
 bool become_real_time(int priority) {
   cpu_set_t set;
@@ -103,7 +103,7 @@ struct SeenWindow : worst_window {
   std::vector<worst_event> inside{};
 };
 
-struct Seen {
+struct SeenWindows {
   std::vector<SeenWindow> windows;
   RecordHandler handler() {
     return [this](const Record& record) {
@@ -176,7 +176,7 @@ class Worst : public KernelTest {
   Displaced displaced;
   std::unique_ptr<Session> session;
   WorstProbe* probe = nullptr;
-  Seen seen;
+  SeenWindows seen;
 };
 
 TEST_F(Worst, CountsEventsWithoutRoom) {
@@ -213,10 +213,10 @@ TEST_F(Worst, CountsWindowsWithoutRoom) {
   measure({.keep = 0, .threshold = 1ms});
   make_late(5 * rounds);  // a busy machine may spoil many
   const WorstProbe::Figures figures = probe->figures();
-  EXPECT_GE(figures.windows + hidden, rounds - sets);
+  EXPECT_GE(figures.windows + hidden_wakeups, rounds - sets);
   session->finish(seen.handler());
   EXPECT_EQ(seen.windows.size(), sets);
-  EXPECT_GE(seen.windows.size() + figures.windows + hidden, rounds);
+  EXPECT_GE(seen.windows.size() + figures.windows + hidden_wakeups, rounds);
   EXPECT_EQ(session->receipt().lost_by.at("windows"), probe->figures().windows);
   for (const worst_window& window : seen.windows) EXPECT_GE(window.latency_ns, 1'000'000u);
 }
@@ -226,7 +226,7 @@ TEST_F(Worst, LosesNoneThatIsReadInTime) {
   make_late(60, [this] { probe->poll(seen.handler()); });
   session->finish(seen.handler());
   EXPECT_EQ(probe->figures().windows, 0u);
-  EXPECT_GE(seen.windows.size() + hidden, 12u);
+  EXPECT_GE(seen.windows.size() + hidden_wakeups, 12u);
   // A hypervisor may take the CPU of the program that holds the lock.
   EXPECT_EQ(session->receipt().lost(), probe->figures().busy);
 }
@@ -236,7 +236,7 @@ TEST_F(Worst, KeepsTheLongestThoughNobodyReads) {
   for (const Duration length :
        {2ms, 3ms, 4ms, 5ms, 6ms, 7ms, 8ms, 9ms, 10ms, 11ms, 20ms, 4ms, 20ms})
     displaced.round(length);
-  make_late(hidden + 1, [] {}, 20ms, 16ms);
+  make_late(hidden_wakeups + 1, [] {}, 20ms, 16ms);
   session->finish(seen.handler());
   ASSERT_FALSE(seen.windows.empty());
   const u64 longest_ns = seen.longest().latency_ns;
@@ -249,7 +249,7 @@ TEST_F(Worst, KeepsTheLongestThoughNobodyReads) {
 TEST_F(Worst, DoesNotKeepWhatIsBelowTheBar) {
   measure({.keep = 0});
   probe->raise_bar(1'000'000'000);
-  make_late(hidden + 1);
+  make_late(hidden_wakeups + 1);
   session->finish(seen.handler());
   EXPECT_TRUE(seen.windows.empty());
   EXPECT_GE(probe->figures().tracked, 1u);
@@ -283,7 +283,7 @@ TEST_F(Worst, CountsTheOneThatTheEndCuts) {
   }
   EXPECT_EQ(rounds, wanted);
   EXPECT_LE(cut, wanted);
-  EXPECT_GE(cut + hidden, wanted);
+  EXPECT_GE(cut + hidden_wakeups, wanted);
 }
 
 }  // namespace

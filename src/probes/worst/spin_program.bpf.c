@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// For sections_test and tests/trials: spins on a CPU, in a process of the test, for as long and as
+// For probes_test and tests/trials: spins on a CPU, in a process of the test, for as long and as
 // often as the test says. Interrupts are disabled where a timer is set, and preemption is disabled
 // where a process is forked.
 #include "bpf/kernel.h"
