@@ -110,7 +110,7 @@ class Disk(Case):
             self.assert_stolen(off, len(accounts))
 
     def test_waits(self):
-        """An fsync waits in D, in the kernel's do_fsync, and its chain ends in the disk's
+        """An fsync waits in D, in the kernel's fsync, and its chain ends in the disk's
         interrupt. With ordinary priority, it would wait for a CPU on a busy machine."""
         seen = self.synchronised(disk_folder(), *real_time())
         accounts = self.accounts(seen)
@@ -128,7 +128,7 @@ class Disk(Case):
             wait = longest_wait(finding)
             self.assertEqual(wait["state"], "uninterruptible", described(finding))
             if not has_unseen_wait(finding):
-                self.assertIn("do_fsync", functions(wait["kernel_stack"]), described(finding))
+                self.assertIn("__x64_sys_fsync", functions(wait["kernel_stack"]), described(finding))
             ends = [context_of(wait)] + [link["what"] for link in finding["chain"]]
             known += bool(context_of(wait))
             by_disk += any(re.match(r"softirq (BLOCK|NET_RX)|irq \d+|vector ", end) for end in ends)
