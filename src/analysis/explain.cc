@@ -196,6 +196,24 @@ ChainLink link_of(const RawLink& raw, StackNamer& namer) {
   return link;
 }
 
+/// The interrupt of a device that leaves its work to a thread means what that thread does.
+void give_meaning(ChainLink& interrupt, const RawWaker& thread, StackNamer& namer) {
+  const Stack stack = namer.kernel_stack(thread.stack);
+  if (!interrupt.means.empty() || !is_interrupt_thread(stack)) return;
+  interrupt.means = interrupt_meaning(stack);
+  interrupt.disk = disk_of(thread, interrupt.means);
+}
+
+std::vector<ChainLink> chain_of(std::span<const RawLink> raw, StackNamer& namer) {
+  std::vector<ChainLink> chain;
+  for (const RawLink& link : raw) {
+    chain.push_back(link_of(link, namer));
+    if (!link.is_thread && &link != raw.data())
+      give_meaning(chain.back(), *(&link - 1)->waker, namer);
+  }
+  return chain;
+}
+
 /// Takes the name, arguments and result of a system call from the call's own record.
 class CallFields final : public FieldVisitor {
  public:
@@ -372,7 +390,7 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
   if (span.flags & SPAN_OPEN && span.span == SPAN_SYSCALL) explain_present(stall, finding);
   // A wait in progress has no waker yet.
   if (!finding.places.empty() && finding.places.front().longest < stall.waits.size())
-    for (const RawLink& link : stall.chain) finding.chain.push_back(link_of(link, namer));
+    finding.chain = chain_of(stall.chain, namer);
   finding.cause = cause_of(finding);
   if (span.flags & SPAN_OPEN) finding.cause = "hang|" + finding.cause;
   give_full_names(finding, names);

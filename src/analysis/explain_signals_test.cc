@@ -87,10 +87,7 @@ TEST(ExplainWaker, NamesTheDiskOfACompletion) {
   for (const auto& [function, disk] : {std::pair{u64{1}, "vda"}, {u64{2}, ""}}) {
     Explainer e;
     e.namer.names = {{1, "bio_endio"}, {2, "net_rx_action"}};
-    sched_wake wake{};
-    name_thread(wake.header, 90, "met");
-    wake.header.time_ns = 1900;
-    wake.wakee_tid = 7;
+    sched_wake wake = wake_of(90, 7, 1900);
     wake.context = WAKER_SOFTIRQ;
     std::string_view("vda").copy(wake.disk, sizeof wake.disk);
     sched_wait wait = wait_of(7, 1100, 1900, 1900);
@@ -102,14 +99,28 @@ TEST(ExplainWaker, NamesTheDiskOfACompletion) {
   }
 }
 
+TEST(ExplainWaker, SaysWhatAnInterruptMeansWhoseThreadDoesTheWork) {
+  Explainer e;
+  e.namer.names = {{1, "blk_mq_end_request"}, {2, "irq_thread"}, {3, "worker_thread"}};
+  for (const u64 root : {2u, 3u}) {
+    const u32 late = 10 * static_cast<u32>(root), worker = late + 1;
+    sched_wait by_irq = wait_of(worker, 1000, 1700, 1750, 3);
+    by_irq.waker_context = WAKER_IRQ;
+    e.fed.add(by_irq);
+    sched_wake completion = wake_of(worker, late, 1900);
+    std::string_view("vda").copy(completion.disk, sizeof completion.disk);
+    e.fed.add(completion, {1, root});
+    e.fed.add(wait_of(late, 1000, 1900, 1950, worker)).add(span_of(late, 1000, 2000));
+    ASSERT_THAT(e.finding.chain, SizeIs(2));
+    EXPECT_EQ(e.finding.chain[1].means, root == 2 ? "disk completion" : "");
+    EXPECT_EQ(e.finding.chain[1].disk, root == 2 ? "vda" : "");
+  }
+}
+
 TEST(ExplainWaker, SaysFromWhereItWokeTheOther) {
   Explainer e;
-  sched_wake wake{};
-  name_thread(wake.header, 90, "holder");
-  wake.header.time_ns = 1900;
-  wake.wakee_tid = 7;
-  wake.context = WAKER_THREAD;
-  e.fed.add(wake).add(sample_schema, sample_of(90, 1900, {1}, true, SAMPLE_OF_WAKER));
+  e.fed.add(wake_of(90, 7, 1900))
+      .add(sample_schema, sample_of(90, 1900, {1}, true, SAMPLE_OF_WAKER));
   e.fed.add(wait_of(7, 1100, 1900, 1900, 90)).add(span_of(7, 1000, 2000));
   ASSERT_FALSE(e.finding.chain.empty());
   ASSERT_EQ(e.finding.chain[0].waking_stack.size(), 1u);

@@ -167,12 +167,7 @@ TEST(Explain, LeavesItsOwnProgramsOutOfAWakersStack) {
                    {3, "bpf_trace_run1"},
                    {4, "try_to_wake_up"},
                    {5, "bpf_trace_run1"}};
-  sched_wake wake{};
-  name_thread(wake.header, 8, "waker");
-  wake.header.time_ns = 1600;
-  wake.wakee_tid = 7;
-  wake.context = WAKER_THREAD;
-  e.fed.add(wake, {1, 2, 3, 4, 5});
+  e.fed.add(wake_of(8, 7, 1600), {1, 2, 3, 4, 5});
   e.fed.add(wait_of(7, 1000, 1600, 1900, 8)).add(span_of(7, 1000, 2000));
   ASSERT_TRUE(e.finding.waits.at(0).waker);
   EXPECT_THAT(e.finding.waits[0].waker->stack,

@@ -120,6 +120,16 @@ inline span_record span_of(u32 tid, u64 begin_ns, u64 end_ns) {
   return span;
 }
 
+/// Thread `waker` wakes thread `wakee` at that time.
+inline sched_wake wake_of(u32 waker, u32 wakee, u64 at, std::string_view comm = "waker") {
+  sched_wake wake{};
+  name_thread(wake.header, waker, comm);
+  wake.header.time_ns = at;
+  wake.wakee_tid = wakee;
+  wake.context = WAKER_THREAD;
+  return wake;
+}
+
 /// Feeds an assembler and counts its stalls. A stall is valid only during the call of `look`.
 class Fed {
  public:

@@ -46,15 +46,7 @@ TEST(StallAssembler, TakesTheWakersRecordIfItIsOfThisWait) {
       frames.push_back(wait->waker->stack.size());
     }
   };
-  const auto wake = [](u64 at_ns) {
-    sched_wake record{};
-    name_thread(record.header, 9, "from wake");
-    record.header.kind = RECORD_SCHED_WAKE;
-    record.header.time_ns = at_ns;
-    record.wakee_tid = 7;
-    record.context = WAKER_THREAD;
-    return record;
-  };
+  const auto wake = [](u64 at_ns) { return wake_of(9, 7, at_ns, "from wake"); };
   sched_wait without = wait_of(7, 1300, 1400, 1500, 9);
   std::memcpy(without.waker, "from wait", 9);
   fed.add(wake(1200), {1, 2, 3}).add(wait_of(7, 1100, 1200, 1250, 9));

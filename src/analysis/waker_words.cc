@@ -71,6 +71,10 @@ std::string_view interrupt_meaning(const Stack& stack) {
   return meaning_in(meanings, stack);
 }
 
+bool is_interrupt_thread(const Stack& stack) {
+  return calls(stack, "irq_thread");
+}
+
 bool is_interrupted(const Stack& stack, const Stack& waker) {
   constexpr std::array<std::string_view, 5> for_signals = {
       "do_sigtimedwait", "sigsuspend", "__do_sys_pause", "do_wait", "signalfd_dequeue"};

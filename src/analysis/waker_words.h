@@ -21,6 +21,10 @@ inline constexpr std::string_view disk_completion = "disk completion",
 /// sleeper's own), "disk completion"; empty: unknown.
 std::string_view interrupt_meaning(const Stack& stack);
 
+/// Whether a thread with this stack does the work that an interrupt left to it: with PREEMPT_RT,
+/// the work of nearly all devices.
+bool is_interrupt_thread(const Stack& stack);
+
 /// Reason why a thread that waits in `stack` does not run, as in Wait::means. `waker`: the stack of
 /// the thread that ended the wait.
 std::string_view stop_meaning(const Stack& stack, const Stack& waker);

@@ -85,6 +85,12 @@ TEST(InterruptMeaning, IsInItsFunctions) {
   EXPECT_EQ(interrupt_meaning({}), "");
 }
 
+TEST(InterruptThread, IsOfADevice) {
+  EXPECT_TRUE(is_interrupt_thread(
+      stack_of({"try_to_wake_up", "blk_mq_end_request", "irq_forced_thread_fn", "irq_thread"})));
+  EXPECT_FALSE(is_interrupt_thread(stack_of({"try_to_wake_up", "worker_thread", "kthread"})));
+}
+
 TEST(StopMeaning, IsInTheFunctionsOfBothThreads) {
   const Stack thawing = stack_of({"try_to_wake_up", "cgroup_freeze_task", "cgroup_do_freeze"});
   const Stack trap = stack_of({"do_freezer_trap", "get_signal", "arch_do_signal_or_restart"});

@@ -57,10 +57,10 @@ struct cpu_ledger {
   struct open_call call;
   u64 call_irq_ns;
   u64 call_softirq_ns;
-  u64 sampled_ns;   // when the user stack of a running thread was last sampled
-  u64 member;       // member_key() of the running thread; as in thread_ledger
-  u64 disk;         // struct gendisk* of the last request completed on this CPU
-  u64 disk_irq_ns;  // begin of the interrupt that completed the request
+  u64 sampled_ns;           // when the user stack of a running thread was last sampled
+  u64 member;               // member_key() of the running thread; as in thread_ledger
+  u64 disk;                 // struct gendisk* of the last request completed on this CPU
+  u64 completing_since_ns;  // begin of the interrupt or run that completed the request
   struct cpu_runs runs;
 };
 WIRE_SIZE(struct cpu_ledger, 184 + 96 * SLICES_KEPT);

@@ -155,6 +155,6 @@ struct sched_wake {
   struct ledger_parts sums;
   u64 throttled_sum_ns;
   u64 ran_since_ns;
-  char disk[COMM_SIZE];  // disk whose request the interrupt completed; empty: none
+  char disk[COMM_SIZE];  // disk whose request the interrupt or thread completed; empty: none
 };
 WIRE_SIZE(struct sched_wake, 176);

@@ -48,8 +48,8 @@ static __noinline int record_wake(u64* ctx, struct thread_ledger* ledger, struct
     struct irqaction* action = (struct irqaction*)cpu->irq_action;
     bpf_probe_read_kernel_str(wake->irq_name, COMM_SIZE, BPF_CORE_READ(action, name));
   }
-  name_disk(wake, cpu);
   fill_waker_sums(wake, current, cpu, ledger->wake_ns);
+  name_disk(wake, cpu);
   long bytes = bpf_get_stack(ctx, record->stack, sizeof(record->stack), 0);
   wake->kernel_frames = bytes > 0 ? bytes / 8 : 0;
   wake->header.kind = RECORD_SCHED_WAKE;
