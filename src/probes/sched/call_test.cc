@@ -101,7 +101,7 @@ TEST_F(CallInFlight, ThatIsCommonHasNoWaitsUntilItIsOld) {
     if (length_ns >= nap && length_ns < least_age) ++naps;
     if (length_ns >= sleep) ++sleeps;
   }
-  EXPECT_EQ(naps, 0u);
+  EXPECT_LE(naps, 1u) << "but for a call whose begin the kernel hides";
   EXPECT_GE(sleeps, 1u);
   EXPECT_LE(sleeps, 1 + *long_naps);
 }
