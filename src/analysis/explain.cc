@@ -206,10 +206,11 @@ void give_meaning(ChainLink& interrupt, const RawWaker& thread, StackNamer& name
 
 std::vector<ChainLink> chain_of(std::span<const RawLink> raw, StackNamer& namer) {
   std::vector<ChainLink> chain;
+  const RawWaker* woken = nullptr;
   for (const RawLink& link : raw) {
     chain.push_back(link_of(link, namer));
-    if (!link.is_thread && &link != raw.data())
-      give_meaning(chain.back(), *(&link - 1)->waker, namer);
+    if (!link.is_thread && woken) give_meaning(chain.back(), *woken, namer);
+    woken = link.waker;
   }
   return chain;
 }
