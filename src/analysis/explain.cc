@@ -206,8 +206,7 @@ void give_meaning(ChainLink& interrupt, const RawWaker& thread, StackNamer& name
 
 std::vector<ChainLink> chain_of(std::span<const RawLink> raw, StackNamer& namer) {
   std::vector<ChainLink> chain;
-  const RawWaker* woken = nullptr;
-  for (const RawLink& link : raw) {
+  for (const RawWaker* woken = nullptr; const RawLink& link : raw) {
     chain.push_back(link_of(link, namer));
     if (!link.is_thread && woken) give_meaning(chain.back(), *woken, namer);
     woken = link.waker;
