@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import (Live, attached, disk_folder, main, overdue, read_ndjson, require_root, run, tool,
+from overdue_test import (SLOWER, Live, attached, disk_folder, main, overdue, read_ndjson, require_root, run, tool,
                           workload)
 
 MS = 1_000_000
@@ -468,7 +468,9 @@ class OwnSpans(unittest.TestCase):
             parts = one["breakdown"]
             self.assertEqual(sum(parts.values()), one["latency_ns"], one)
             known = parts["oncpu_ns"] + parts["irq_ns"] + parts["softirq_ns"] + parts["unknown_ns"]
-            self.assertGreaterEqual(known, 0.98 * 20 * MS, one)
+            # The thread's clock and ours are read at two moments of a switch. An emulator may stand still between
+            # them, here for up to 0.7 ms.
+            self.assertGreaterEqual(known, 0.98 * 20 * MS - (MS if SLOWER > 1 else 0), one)
         self.assertLess(min(one["breakdown"]["unknown_ns"] / one["latency_ns"] for one in findings), 0.02, findings)
 
     def test_usdt_probes_of_python(self):
