@@ -32,7 +32,11 @@ class Percentiles(FolderTest):
         """Few are late, and these are the slow ones, once there had been enough naps."""
         slow = [finding for finding in findings if finding["latency_ns"] >= 20 * MS]
         self.assertGreaterEqual(len(slow), LEAST_SLOW)
-        self.assertLessEqual(len(findings), 0.05 * operations)
+        # An emulator takes half a second over the first finding. Until then, the threshold is the one of Python's
+        # start, and the naps are longer.
+        first = min(finding["time_ns"] for finding in findings) + (0 if SLOWER == 1 else 1000 * MS)
+        settled = [finding for finding in findings if finding["time_ns"] >= first]
+        self.assertLessEqual(len(settled), 0.05 * operations)
 
     def test_the_slowest_naps_are_late(self):
         seen = stalls("-T", "clock_nanosleep=p99", "--save", self.file, "--", *napper())
