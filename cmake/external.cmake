@@ -27,6 +27,7 @@ endfunction()
 function(portable target)
   set_target_properties(${target} PROPERTIES PORTABLE ON EXCLUDE_FROM_ALL ON)
   target_link_options(${target} PRIVATE -static-pie -Wl,--gc-sections -Wl,-z,pack-relative-relocs
-    -Wl,--fatal-warnings -Wl,--wrap=bpf_btf_get_next_id) # src/kernel/kernel_btf.cc
+    -Wl,--fatal-warnings -Wl,--wrap=bpf_btf_get_next_id -Wl,--wrap=btf__load_vmlinux_btf
+    -Wl,--wrap=btf__free) # src/kernel/kernel_btf.cc
   add_dependencies(portable ${target})
 endfunction()

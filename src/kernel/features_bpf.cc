@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <fstream>
 
 #include "base/error.h"
 #include "base/read_text.h"
@@ -26,6 +27,7 @@ constexpr const char* harmless_function = "bpf_fentry_test1";
 // A hook that is called only when a process reads the kernel log.
 constexpr const char* harmless_hook = "bpf_lsm_syslog";
 constexpr const char* task_iterator_function = "bpf_iter_task";
+constexpr std::uint32_t most_strings = 64u << 20;
 constexpr std::uint64_t bpf_security_module = 109;  // LSM_ID_BPF of <linux/lsm.h>
 
 constexpr std::string_view by_lockdown =
@@ -85,6 +87,19 @@ std::string enabled_by(bpf_map_type type, std::string_view since) {
                      libbpf_bpf_map_type_str(type));
 }
 
+/// The string section of a BTF file; empty if the file is none.
+std::string strings_of_btf(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  btf_header header{};
+  if (!file.read(reinterpret_cast<char*>(&header), sizeof header) || header.magic != BTF_MAGIC)
+    return {};
+  file.seekg(std::streamoff{header.hdr_len} + header.str_off);
+  std::string strings(std::min(header.str_len, most_strings), '\0');
+  file.read(strings.data(), static_cast<std::streamsize>(strings.size()));
+  strings.resize(static_cast<std::size_t>(file.gcount()));
+  return strings;
+}
+
 }  // namespace
 
 Support Kernel::btf() const {
@@ -99,16 +114,7 @@ Support Kernel::btf() const {
 
 bool Kernel::btf_has_string(std::string_view text) const {
   // Searching the string section alone takes a tenth of the time of parsing.
-  if (!btf_strings_) {
-    btf_strings_.emplace();
-    const std::string all = read_text(sys_ / "kernel/btf/vmlinux", 256u << 20).value_or("");
-    btf_header header{};
-    if (all.size() < sizeof header) return false;
-    std::memcpy(&header, all.data(), sizeof header);
-    const std::size_t begin = std::size_t{header.hdr_len} + header.str_off;
-    if (header.magic == BTF_MAGIC && begin < all.size())
-      btf_strings_ = all.substr(begin, header.str_len);
-  }
+  if (!btf_strings_) btf_strings_ = strings_of_btf(sys_ / "kernel/btf/vmlinux");
   const std::string wanted = fmt::format("{}{}{}", '\0', text, '\0');
   if (btf_strings_->find(wanted) != std::string::npos) return true;
   std::error_code error;

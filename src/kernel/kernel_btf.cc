@@ -2,32 +2,54 @@
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <dlfcn.h>
 #include <linux/bpf.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <mutex>
 
 namespace overdue {
+namespace {
+
+/// What libbpf must not free.
+std::atomic<const btf*> shared = nullptr;
+
+void free_shared(btf* types) {
+  shared = nullptr;
+  btf__free(types);
+}
+
+}  // namespace
 
 std::shared_ptr<btf> kernel_btf() {
   static std::mutex mutex;
   static std::shared_ptr<btf> kept;
   const std::lock_guard lock(mutex);
   if (!kept)
-    if (btf* const types = btf__load_vmlinux_btf()) kept.reset(types, btf__free);
+    if (btf* const types = libbpf_find_kernel_btf()) {
+      kept.reset(types, free_shared);
+      shared = types;
+    }
   return kept;
 }
 
 }  // namespace overdue
 
+// The functions below replace libbpf's own. With the shared library, they do so because the
+// program's symbols come first; in a static program, by the linker's --wrap (cmake/external.cmake),
+// because libbpf's definitions are strong symbols.
+//
+// libbpf reads the kernel's types, some 5 MB in parts of 4 KB, once for each object that it loads:
+// all objects share ours.
+//
 // libbpf searches the modules for a function that the kernel proper does not have, even for an
 // optional one. Listing modules takes CAP_SYS_ADMIN; without it, libbpf refuses the object. We call
-// no function of a module, so an empty list will do. This function replaces libbpf's own: with the
-// shared library, because the program's symbols come first; in a static program, by the linker's
-// --wrap (cmake/external.cmake), because libbpf's definition is a strong symbol.
+// no function of a module, so an empty list will do.
 extern "C" {
 
 int __wrap_bpf_btf_get_next_id(__u32 start_id, __u32* next_id);  // NOLINT: the linker's name
@@ -46,4 +68,24 @@ int __wrap_bpf_btf_get_next_id(__u32 start_id, __u32* next_id) {  // NOLINT: the
 
 [[gnu::weak, gnu::alias("__wrap_bpf_btf_get_next_id")]] int bpf_btf_get_next_id(__u32 start_id,
                                                                                 __u32* next_id);
+
+btf* __wrap_btf__load_vmlinux_btf();  // NOLINT: the linker's name
+
+btf* __wrap_btf__load_vmlinux_btf() {  // NOLINT: the linker's name
+  return overdue::kernel_btf().get();
+}
+
+[[gnu::weak, gnu::alias("__wrap_btf__load_vmlinux_btf")]] btf* btf__load_vmlinux_btf();
+
+[[gnu::weak]] void __real_btf__free(btf* types);  // NOLINT: the linker's name, in a static program
+void __wrap_btf__free(btf* types);                // NOLINT: the linker's name
+
+void __wrap_btf__free(btf* types) {  // NOLINT: the linker's name
+  using Free = decltype(__real_btf__free);
+  static Free* const real =
+      __real_btf__free ? __real_btf__free : reinterpret_cast<Free*>(dlsym(RTLD_NEXT, "btf__free"));
+  if (types != overdue::shared) real(types);
+}
+
+[[gnu::weak, gnu::alias("__wrap_btf__free")]] void btf__free(btf* types);
 }
