@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <span>
 #include <tuple>
 #include <unordered_map>
+#include <vector>
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -17,6 +20,9 @@ namespace {
 constexpr std::uint64_t longest_function = 256u << 10;
 constexpr std::size_t max_kernel_symbols = 4u << 20;
 constexpr std::size_t max_name_bytes = 256u << 20;
+// Memory that is not used costs nothing: the kernel gives it at the first use.
+constexpr std::size_t usual_symbols = 512u << 10;
+constexpr std::size_t usual_name_bytes = 16u << 20;
 constexpr std::size_t max_modules = 1u
                                     << 20;  // each BPF program and trampoline is of a module [bpf]
 
@@ -45,6 +51,11 @@ bool is_mark(std::string_view name) {
 /// Parses kallsyms line by line, so that the whole text is never in memory.
 class KallsymsParser {
  public:
+  void expect_a_kernel() {
+    builder_.reserve(usual_symbols, usual_name_bytes);
+    symbols_.runs_.reserve(usual_symbols);
+  }
+
   void line(std::string_view line) {
     if (line.empty()) return;
     std::uint64_t address = 0;
@@ -130,28 +141,27 @@ KernelSymbols KernelSymbols::parse(std::string_view text) {
 KernelSymbols KernelSymbols::read(const std::string& path) {
   const Fd file(check_errno(::open(path.c_str(), O_RDONLY | O_CLOEXEC), "cannot read {}", path));
   KallsymsParser parser;
-  std::string text;
-  constexpr std::size_t step = 256u << 10;
-  constexpr std::size_t longest_line = 64u << 10;
+  parser.expect_a_kernel();
+  std::vector<char> text(256u << 10);
+  std::size_t filled = 0;  // of these: the begin of a line
   while (true) {
-    const std::size_t rest = text.size();
-    text.resize(rest + step);
-    const ssize_t got = ::read(file.get(), text.data() + rest, step);
-    if (got < 0 && errno == EINTR) {
-      text.resize(rest);
-      continue;
+    const std::span<char> room = std::span(text).subspan(filled);
+    if (room.empty()) throw Error("cannot read {}: not a list of symbols", path);
+    const ssize_t got = ::read(file.get(), room.data(), room.size());
+    if (got < 0 && errno == EINTR) continue;
+    filled += static_cast<std::size_t>(check_errno(static_cast<int>(got), "cannot read {}", path));
+    const std::string_view read(text.data(), filled);
+    if (got == 0) {
+      parser.line(read);
+      return std::move(parser).finish();
     }
-    text.resize(rest + static_cast<std::size_t>(
-                           check_errno(static_cast<int>(got), "cannot read {}", path)));
-    if (got == 0) break;
     std::size_t begin = 0;
-    for (std::size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
-      parser.line(std::string_view(text).substr(begin, end - begin));
-    text.erase(0, begin);
-    if (text.size() > longest_line) throw Error("cannot read {}: not a list of symbols", path);
+    for (std::size_t end; (end = read.find('\n', begin)) != std::string::npos; begin = end + 1)
+      parser.line(read.substr(begin, end - begin));
+    std::copy(text.begin() + static_cast<std::ptrdiff_t>(begin),
+              text.begin() + static_cast<std::ptrdiff_t>(filled), text.begin());
+    filled -= begin;
   }
-  parser.line(text);
-  return std::move(parser).finish();
 }
 
 std::optional<KernelSymbols::Found> KernelSymbols::find(std::uint64_t address) const {

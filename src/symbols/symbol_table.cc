@@ -20,6 +20,12 @@ std::size_t leading_underscores(std::string_view name) {
   return std::min(name.find_first_not_of('_'), name.size());
 }
 
+/// Gives unused memory back, unless there is little: what is used is copied.
+template <typename T>
+void trim(std::vector<T>& list) {
+  if (list.capacity() - list.size() > list.size() / 8) list.shrink_to_fit();
+}
+
 }  // namespace
 
 std::optional<SymbolOffset> SymbolTable::find(std::uint64_t address) const {
@@ -41,6 +47,11 @@ SymbolTableBuilder::SymbolTableBuilder(Overlap overlap, std::size_t most, std::s
     : overlap_(overlap),
       most_(std::min<std::size_t>(most, not_kept)),
       name_bytes_(std::min<std::size_t>(name_bytes, not_kept)) {}
+
+void SymbolTableBuilder::reserve(std::size_t symbols, std::size_t name_bytes) {
+  entries_.reserve(std::min(symbols, most_));
+  names_.reserve(std::min(name_bytes, name_bytes_));
+}
 
 void SymbolTableBuilder::add(const Symbol& symbol) {
   std::string_view name = symbol.name.substr(0, longest_name);
@@ -116,9 +127,9 @@ SymbolTable SymbolTableBuilder::build() && {
   end_unsized();
   SymbolTable table;
   flatten(table);
-  table.begins_.shrink_to_fit();
-  table.pieces_.shrink_to_fit();
-  table.names_.shrink_to_fit();
+  trim(table.begins_);
+  trim(table.pieces_);
+  trim(table.names_);
   return table;
 }
 
@@ -128,6 +139,9 @@ SymbolTable SymbolTableBuilder::build() && {
 // the order of add().
 void SymbolTableBuilder::flatten(SymbolTable& table) {
   kept_names_.assign(entries_.size(), not_kept);
+  table.begins_.reserve(entries_.size());
+  table.pieces_.reserve(entries_.size());
+  table.names_.reserve(names_.size());
   const auto rank = [&](std::size_t index) {
     return overlap_ == Overlap::inner ? index : entries_[index].name;
   };

@@ -57,6 +57,9 @@ class SymbolTableBuilder {
   /// Symbols beyond `most` symbols or `name_bytes` bytes of names are dropped, and counted.
   SymbolTableBuilder(Overlap overlap, std::size_t most, std::size_t name_bytes);
 
+  /// Room for so many symbols and bytes of names: memory that grows is copied again and again.
+  void reserve(std::size_t symbols, std::size_t name_bytes);
+
   struct Symbol {
     std::uint64_t begin = 0;
     std::uint64_t size = 0;   ///< 0: unknown; the symbol then extends to the next one
