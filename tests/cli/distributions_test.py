@@ -61,10 +61,10 @@ class Distributions(FolderTest):
     def test_waits_on_chosen_cpus_only(self):
         file = f"{self.folder}/table"
         finished = overdue("spans", "-f", "json", "-o", file, "--span", "offcpu", "--cpu", "0", "--", "taskset", "-c",
-                           "1", workload("nanosleep_loop"), NAPS, 2 * MS)
+                           "1", workload("nanosleep_loop"), 4 * NAPS, 2 * MS)
         self.assertEqual(finished.status, 0, finished)
-        with open(file, encoding="utf-8") as table:
-            self.assertLess(sum(row["calls"] for row in json.load(table)["spans"]), NAPS / 2)
+        with open(file, encoding="utf-8") as table:  # of the naps none, but `taskset` began on any CPU
+            self.assertLess(sum(row["calls"] for row in json.load(table)["spans"]), NAPS)
 
     def test_intervals_add_up(self):
         finished = overdue("spans", "-f", "ndjson", "-i", "20ms", "--stdout", "--span", "offcpu,wakeup", "--",
