@@ -17,10 +17,10 @@ namespace overdue {
 namespace {
 
 /// What libbpf must not free.
-std::atomic<const btf*> shared = nullptr;
+std::atomic<const btf*> kept_types = nullptr;
 
-void free_shared(btf* types) {
-  shared = nullptr;
+void free_kept(btf* types) {
+  kept_types = nullptr;
   btf__free(types);
 }
 
@@ -32,8 +32,8 @@ std::shared_ptr<btf> kernel_btf() {
   const std::lock_guard lock(mutex);
   if (!kept)
     if (btf* const types = libbpf_find_kernel_btf()) {
-      kept.reset(types, free_shared);
-      shared = types;
+      kept.reset(types, free_kept);
+      kept_types = types;
     }
   return kept;
 }
@@ -84,7 +84,7 @@ void __wrap_btf__free(btf* types) {  // NOLINT: the linker's name
   using Free = decltype(__real_btf__free);
   static Free* const real =
       __real_btf__free ? __real_btf__free : reinterpret_cast<Free*>(dlsym(RTLD_NEXT, "btf__free"));
-  if (types != overdue::shared) real(types);
+  if (types != overdue::kept_types) real(types);
 }
 
 [[gnu::weak, gnu::alias("__wrap_btf__free")]] void btf__free(btf* types);
