@@ -48,13 +48,13 @@ def writers(pairs, pages, nap, calls):
 
 class LongWaits(Case):
     def assert_have_places(self, findings, longest_ms):
-        """Short waits have no records; together they are shorter than `longest_ms`, or than one of
-        the waits, which are longer on a busy machine."""
+        """Short waits have no records; together they are shorter than `longest_ms`. A hardened kernel may hide the
+        switch of one longer wait, which then has none either."""
         for finding in findings:
             waits = [blocked_ns(wait) for wait in finding["waits"]]
             recorded_ns = sum(waits)
             self.assertLessEqual(finding["breakdown"]["blocked_ns"] - recorded_ns,
-                                 max([longest_ms * MS, *waits]), described(finding))
+                                 longest_ms * MS + max(waits, default=0), described(finding))
             in_places_ns = sum(place["blocked_ns"] for place in finding["places"])
             self.assertGreaterEqual(in_places_ns, recorded_ns - MS, described(finding))
 
