@@ -10,12 +10,12 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <fstream>
 
 #include "base/error.h"
 #include "base/read_text.h"
 #include "base/text.h"
 #include "kernel/features.h"
+#include "kernel/kernel_btf.h"
 
 namespace overdue {
 namespace {
@@ -27,7 +27,6 @@ constexpr const char* harmless_function = "bpf_fentry_test1";
 // A hook that is called only when a process reads the kernel log.
 constexpr const char* harmless_hook = "bpf_lsm_syslog";
 constexpr const char* task_iterator_function = "bpf_iter_task";
-constexpr std::uint32_t most_strings = 64u << 20;
 constexpr std::uint64_t bpf_security_module = 109;  // LSM_ID_BPF of <linux/lsm.h>
 
 constexpr std::string_view by_lockdown =
@@ -87,19 +86,6 @@ std::string enabled_by(bpf_map_type type, std::string_view since) {
                      libbpf_bpf_map_type_str(type));
 }
 
-/// The string section of a BTF file; empty if the file is none.
-std::string strings_of_btf(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  btf_header header{};
-  if (!file.read(reinterpret_cast<char*>(&header), sizeof header) || header.magic != BTF_MAGIC)
-    return {};
-  file.seekg(std::streamoff{header.hdr_len} + header.str_off);
-  std::string strings(std::min(header.str_len, most_strings), '\0');
-  file.read(strings.data(), static_cast<std::streamsize>(strings.size()));
-  strings.resize(static_cast<std::size_t>(file.gcount()));
-  return strings;
-}
-
 }  // namespace
 
 Support Kernel::btf() const {
@@ -114,7 +100,7 @@ Support Kernel::btf() const {
 
 bool Kernel::btf_has_string(std::string_view text) const {
   // Searching the string section alone takes a tenth of the time of parsing.
-  if (!btf_strings_) btf_strings_ = strings_of_btf(sys_ / "kernel/btf/vmlinux");
+  if (!btf_strings_) btf_strings_ = btf_strings(sys_ / "kernel/btf/vmlinux");
   const std::string wanted = fmt::format("{}{}{}", '\0', text, '\0');
   if (btf_strings_->find(wanted) != std::string::npos) return true;
   std::error_code error;

@@ -5,16 +5,21 @@
 #include <bpf/libbpf.h>
 #include <dlfcn.h>
 #include <linux/bpf.h>
+#include <linux/btf.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <fstream>
 #include <mutex>
 
 namespace overdue {
 namespace {
+
+constexpr std::uint32_t most_strings = 64u << 20;
 
 /// What libbpf must not free.
 std::atomic<const btf*> kept_types = nullptr;
@@ -36,6 +41,18 @@ std::shared_ptr<btf> kernel_btf() {
       kept_types = types;
     }
   return kept;
+}
+
+std::string btf_strings(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  btf_header header{};
+  if (!file.read(reinterpret_cast<char*>(&header), sizeof header) || header.magic != BTF_MAGIC)
+    return {};
+  file.seekg(std::streamoff{header.hdr_len} + header.str_off);
+  std::string strings(std::min(header.str_len, most_strings), '\0');
+  file.read(strings.data(), static_cast<std::streamsize>(strings.size()));
+  strings.resize(static_cast<std::size_t>(file.gcount()));
+  return strings;
 }
 
 }  // namespace overdue

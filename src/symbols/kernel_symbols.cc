@@ -150,14 +150,14 @@ KernelSymbols KernelSymbols::read(const std::string& path) {
     const ssize_t got = ::read(file.get(), room.data(), room.size());
     if (got < 0 && errno == EINTR) continue;
     filled += static_cast<std::size_t>(check_errno(static_cast<int>(got), "cannot read {}", path));
-    const std::string_view read(text.data(), filled);
+    const std::string_view lines(text.data(), filled);
     if (got == 0) {
-      parser.line(read);
+      parser.line(lines);
       return std::move(parser).finish();
     }
     std::size_t begin = 0;
-    for (std::size_t end; (end = read.find('\n', begin)) != std::string::npos; begin = end + 1)
-      parser.line(read.substr(begin, end - begin));
+    for (std::size_t end; (end = lines.find('\n', begin)) != std::string::npos; begin = end + 1)
+      parser.line(lines.substr(begin, end - begin));
     std::copy(text.begin() + static_cast<std::ptrdiff_t>(begin),
               text.begin() + static_cast<std::ptrdiff_t>(filled), text.begin());
     filled -= begin;
