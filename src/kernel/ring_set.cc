@@ -123,54 +123,41 @@ void RingSet::release_all() {
 
 void RingSet::set_aside(KernelTime until) {
   const std::uint64_t until_ns = until.time_since_epoch().count();
-  if (aside_begin_ > aside_.size() / 2) {
-    aside_.erase(aside_.begin(), aside_.begin() + static_cast<std::ptrdiff_t>(aside_begin_));
-    aside_begin_ = 0;
-  }
   look();
   while (Head* const head = oldest(until_ns)) {
-    const Aside entry{.time_ns = head->time_ns, .size = head->bytes.size()};
-    if (aside_.size() + sizeof entry + entry.size > max_aside) break;
-    const auto front = std::as_bytes(std::span(&entry, 1));
-    aside_.insert(aside_.end(), front.begin(), front.end());
-    aside_.insert(aside_.end(), head->bytes.begin(), head->bytes.end());
+    if (aside_.bytes() + head->bytes.size() > max_aside) break;
+    aside_.push(head->time_ns, head->bytes);
     consume(head);
   }
   release_all();
 }
 
-/// Takes the oldest record that is set aside for delivery. False if it is later than `until_ns`.
-bool RingSet::take_from_aside(std::uint64_t until_ns) {
-  Aside entry{};
-  std::memcpy(&entry, aside_.data() + aside_begin_, sizeof entry);
-  if (entry.time_ns > until_ns) return false;
-  const std::byte* const bytes = aside_.data() + aside_begin_ + sizeof entry;
-  delivered_.assign(bytes, bytes + entry.size);
-  aside_begin_ += sizeof entry + entry.size;
-  if (aside_begin_ < aside_.size()) return true;
-  aside_ = {};
-  aside_begin_ = 0;
+/// False if the oldest record that is set aside is later than `until_ns`.
+bool RingSet::deliver_from_aside(std::uint64_t until_ns, const Handler& handler) {
+  if (aside_.front_time_ns() > until_ns) return false;
+  handler(aside_.front());
+  aside_.pop();
   return true;
 }
 
-bool RingSet::take_from_rings(std::uint64_t until_ns) {
+/// A handler that sets records aside gives their place in the rings back: it gets a copy.
+bool RingSet::deliver_from_rings(std::uint64_t until_ns, const Handler& handler) {
   Head* const head = oldest(until_ns);
   if (!head) return false;
   delivered_.assign(head->bytes.begin(), head->bytes.end());
   consume(head);
+  handler(delivered_);
   return true;
 }
 
-// Records that are set aside are older than all records in the rings. A handler may set more aside,
-// so no pointer into the rings or into that memory is kept across a call of the handler.
+// Records that are set aside are older than all records in the rings. A handler may set more aside.
 std::size_t RingSet::drain(KernelTime until, const Handler& handler) {
   const std::uint64_t until_ns = until.time_since_epoch().count();
   std::size_t delivered = 0;
   look();
-  while (aside_.empty() ? take_from_rings(until_ns) : take_from_aside(until_ns)) {
-    handler(delivered_);
+  while (aside_.empty() ? deliver_from_rings(until_ns, handler)
+                        : deliver_from_aside(until_ns, handler))
     ++delivered;
-  }
   release_all();
   return delivered;
 }

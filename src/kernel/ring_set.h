@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/time.h"
 #include "kernel/mapped.h"
+#include "kernel/record_fifo.h"
 
 namespace overdue {
 
@@ -46,11 +47,6 @@ class RingSet {
     std::uint64_t released = 0;
     std::uint64_t written = 0;  // the producer's position at the last look()
   };
-  /// Precedes each record that is set aside.
-  struct Aside {
-    std::uint64_t time_ns;
-    std::uint64_t size;
-  };
   struct Head {
     std::uint64_t time_ns;
     std::size_t ring;
@@ -64,16 +60,15 @@ class RingSet {
   void install(int map_of_rings_fd);
   void release(Ring& ring);
   void release_all();
-  bool take_from_aside(std::uint64_t until_ns);
-  bool take_from_rings(std::uint64_t until_ns);
+  bool deliver_from_aside(std::uint64_t until_ns, const Handler& handler);
+  bool deliver_from_rings(std::uint64_t until_ns, const Handler& handler);
 
   std::size_t size_;
   std::size_t page_;
   std::vector<Ring> rings_;
   std::vector<Head> heads_;           // of rings with a record; valid until the next look()
-  std::vector<std::byte> delivered_;  // the record that the handler gets
-  std::vector<std::byte> aside_;      // records, each after its Aside
-  std::size_t aside_begin_ = 0;       // offset of the first record that is not delivered
+  std::vector<std::byte> delivered_;  // the record of a ring that the handler gets
+  RecordFifo aside_;
 };
 
 }  // namespace overdue
