@@ -65,6 +65,12 @@ class Terminal:
         except AssertionError as error:
             raise AssertionError(f"{error}; the screen:\n{self.screen}") from None
 
+    def wait_for_program(self, name="overdue"):
+        """Waits until the program is in the foreground. What is typed before is bash's, whose mode
+        keeps the line's end from the program."""
+        self.wait_until(lambda: name in self.tmux("display-message", "-p", "#{pane_current_command}"),
+                        f"{name} is not in the foreground")
+
     def wait_for_prompt(self, prompt=PROMPT):
         """Waits until the last line is the prompt alone."""
         self.wait_until(lambda: self.last_line.rstrip() == prompt.rstrip(), f"no prompt {prompt!r}")
@@ -86,6 +92,7 @@ class Interactive(FolderTest):
             with self.subTest(way), Terminal(self.folder) as terminal:
                 terminal.line(shlex.join([OVERDUE, "syscalls", "-f", "json", "-o", self.report, *options, "--",
                                           *command]))
+                terminal.wait_for_program()
                 use(terminal)
                 terminal.wait_for_prompt()
                 with open(self.report, encoding="utf-8") as file:
@@ -102,6 +109,7 @@ class Interactive(FolderTest):
         self.assertEqual(terminal.tmux("display-message", "-p", "#{alternate_on}").strip(), "0",
                          "the program's screen is still there")
         terminal.line("clear; fg")
+        terminal.wait_for_program()
         terminal.wait_for(sign)
 
     def test_a_shell_has_jobs_and_the_windows_size(self):
@@ -111,8 +119,7 @@ class Interactive(FolderTest):
         def use(terminal):
             terminal.wait_for_prompt("inner> ")
             terminal.line("sleep 1000")
-            terminal.wait_until(lambda: "sleep" in terminal.tmux("display-message", "-p", "#{pane_current_command}"),
-                                "sleep is not in the foreground")
+            terminal.wait_for_program("sleep")
             terminal.keys("C-z")
             terminal.wait_for("Stopped")
             terminal.wait_for_prompt("inner> ")

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -11,7 +12,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import main, overdue, read_ndjson, require_root, tool
+from overdue_test import OVERDUE, Live, eventually, main, overdue, require_root, tool
 
 LONG = ["AsyncAppender-Worker-ApplicationLog-0123456", "dw-41 - POST /orders", "dw-42 - GET /orders/42/items",
         "Größe-der-Warteschlange", "очередь-заказов-и-платежей", "exactly15bytes_", "short"]
@@ -98,10 +99,19 @@ class JavaNames(unittest.TestCase):
 
     def test_of_a_started_program(self):
         """The virtual machine is not there when the session begins."""
-        overdue("stalls", "-T", "10ms", "--idle", "--first", "0", "-f", "ndjson", "-o", f"{self.folder}/report", "--",
-                tool("timeout"), "8", tool("java"), *self.options, f"{self.folder}/Work.java", *LONG)
-        found = {line["comm"] for line in read_ndjson(f"{self.folder}/report") if line["type"] == "stall"}
-        self.assertTrue({name for name in LONG if len(name) > 15} <= found, found)
+        names = {name for name in LONG if len(name) > 15}
+        command = ["stalls", "-T", "10ms", "--idle", "--first", "0", "-f", "ndjson", "-o", f"{self.folder}/report"]
+        with Live(OVERDUE, *command, "--", tool("java"), *self.options, f"{self.folder}/Work.java", *LONG) as live:
+            eventually(lambda: names <= self.late_threads(), 60, "names are missing", pause=0.5)
+            live.signal(signal.SIGINT)
+            live.finish()
+        self.assertLessEqual(names, self.late_threads())
+
+    def late_threads(self):
+        """Those of the report, whose last line may not be written yet."""
+        report = pathlib.Path(f"{self.folder}/report")
+        lines = report.read_bytes().split(b"\n")[:-1] if report.exists() else []
+        return {line["comm"] for line in map(json.loads, lines) if line["type"] == "stall"}
 
     def test_a_new_name_with_the_same_begin(self):
         """As the handlers of a server, which have the name of their request."""

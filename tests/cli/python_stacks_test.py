@@ -63,7 +63,7 @@ def run():
     asyncio.run(conversation())
     locking()
 
-time.sleep(1.5)  # Overdue has seen the interpreter by then, on a busy machine too
+time.sleep(DELAY)
 for i in range(ROUNDS):
     run()
 '''
@@ -81,6 +81,7 @@ def outer():
 outer()
 '''
 ROUNDS = 25
+DELAY = 5  # s; a program that Overdue starts has been seen by then, on a busy machine too
 # Innermost first, of each place in which the main thread sleeps; how often in a round.
 PATHS = {
     ("nap", "Server.handle.<locals>.inner", "Server.handle", "run", "<module>"): 1,
@@ -115,8 +116,11 @@ class PythonStacks(unittest.TestCase):
             file.write(text)
         return path
 
+    def own_script(self, rounds=ROUNDS, delay=DELAY):
+        return self.script(SCRIPT.replace("ROUNDS", str(rounds)).replace("DELAY", str(delay)))
+
     def stalls(self, *options):
-        self.path = self.script(SCRIPT.replace("ROUNDS", str(ROUNDS)))
+        self.path = self.own_script()
         finished = overdue("stalls", "--stdout", "--idle", "-T", "10ms", "--span", "syscall", "-f", "ndjson", *options, "--",
                            sys.executable, self.path, timeout=120)
         self.assertEqual(finished.status, 0, finished)
@@ -157,7 +161,7 @@ class PythonStacks(unittest.TestCase):
         self.assertIn(False, order[inner:outer], sorted_stack)
 
     def test_recordings_have_them_too(self):
-        self.path = self.script(SCRIPT.replace("ROUNDS", str(ROUNDS)))
+        self.path = self.own_script()
         file = os.path.join(self.folder, "run.odt")
         finished = overdue("record", "-o", file, "-T", "10ms", "--", sys.executable, self.path, timeout=120)
         self.assertEqual(finished.status, 0, finished)
@@ -178,7 +182,7 @@ class PythonStacks(unittest.TestCase):
         self.assertGreaterEqual(spins, all_samples * 7 // 10, finished)
 
     def test_waits_have_them(self):
-        path = self.script(SCRIPT.replace("ROUNDS", str(ROUNDS)))
+        path = self.own_script()
         flame = os.path.join(self.folder, "waits.folded")
         finished = overdue("offcpu", "--stdout", "--by", "stack", "--flame", flame, "--", sys.executable, path, timeout=120)
         self.assertEqual(finished.status, 0, finished)
@@ -197,7 +201,7 @@ class PythonStacks(unittest.TestCase):
         self.assertGreater(len(with_interpreter), ROUNDS, finished)
 
     def test_a_running_program_is_found(self):
-        path = self.script(SCRIPT.replace("ROUNDS", "1000000"))
+        path = self.own_script(rounds=1000000, delay=0)
         with subprocess.Popen([sys.executable, path], stdout=subprocess.DEVNULL) as process:
             try:
                 finished = overdue("stalls", "--stdout", "--idle", "-T", "10ms", "--span", "syscall", "-f", "ndjson", "-p",

@@ -8,6 +8,7 @@ import shutil
 import socket
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -215,6 +216,8 @@ class RealPrograms(Case):
                                                       ).out.splitlines()[2], 10, "no session holds the row")
                         must([*psql, "update t set a=3"], folder)
                         holder.finish()
+                    time.sleep(0.6)  # the server waits for the next connection
+                    must([*psql, "select 1"], folder)
                     watch.signal(2)
                     finished = watch.finish()
                 live.signal(3)

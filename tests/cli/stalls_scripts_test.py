@@ -66,7 +66,7 @@ class Scripts(Case):
                                      "--interpreted-frames-native-stack", path, timeout=120, cwd=folder)
         self.assertEqual(finished.status, 0, finished)
         self.assertRegex(text, r"called from .* → JS:\S?waitForWorker \S*worker.js:\d+:\d+ → ")
-        self.assertRegex(text, r"└ \S+\[\d+\] held it up: ran [\d.]+m?s, (\d+ % )?in JS:\S?(crcBlock|flushAll) \S+ ← ")
+        self.assertRegex(text, r"└ \S+\[\d+\] held it up: (.*; )?ran [\d.]+m?s, (\d+ % )?in JS:\S?(crcBlock|flushAll) \S+ ← ")
 
     def test_java(self):
         """Java's virtual machine writes names to a perf map on request."""
