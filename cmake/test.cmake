@@ -13,17 +13,12 @@ endfunction()
 
 # Kernel tests run one at a time, because they share one kernel. Other tests run beside them, except
 # those of which three may run at once, because they measure no time: each takes a third of the
-# kernel. The longest queue begins first.
+# kernel, of which tests/one_kernel.json has three. The longest queue begins first.
 function(takes_the_kernel name)
-  set_tests_properties(${name} PROPERTIES
-    RESOURCE_LOCK "kernel_third_1;kernel_third_2;kernel_third_3" COST 1000)
+  set_tests_properties(${name} PROPERTIES RESOURCE_GROUPS kernel_thirds:3 COST 1000)
 endfunction()
 function(takes_a_third_of_the_kernel name)
-  get_property(before GLOBAL PROPERTY kernel_thirds_taken)
-  math(EXPR third "0${before} % 3 + 1")
-  math(EXPR taken "0${before} + 1")
-  set_property(GLOBAL PROPERTY kernel_thirds_taken ${taken})
-  set_tests_properties(${name} PROPERTIES RESOURCE_LOCK kernel_third_${third})
+  set_tests_properties(${name} PROPERTIES RESOURCE_GROUPS kernel_thirds:1)
 endfunction()
 
 if(BUILD_TESTING)
