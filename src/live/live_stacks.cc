@@ -103,7 +103,7 @@ void LiveStacks::warm_up(pid_t pid, std::uint64_t address) {
 void LiveStacks::follow(Duration but_for) {
   const KernelTime now = KernelClock::now();
   follow_until(now - but_for);
-  python_.look_at_new(*resolver_);
+  python_.look_at_new(*resolver_, now);
   java_.look(*resolver_, now);
   images_.keep_perf_maps(now);
 }

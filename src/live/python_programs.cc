@@ -1,7 +1,9 @@
 #include "live/python_programs.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -17,6 +19,8 @@ namespace overdue {
 namespace {
 
 constexpr std::size_t max_seen = 65536;
+constexpr unsigned most_tries = 8;
+constexpr Duration first_wait = std::chrono::milliseconds(40);  // twice as long each time: 5 s
 
 std::optional<python_program> program_of(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid), std::ios::binary);
@@ -50,47 +54,68 @@ std::optional<python_program> program_in_stat(std::string_view text) {
 
 void PythonPrograms::note_target(const std::vector<std::uint32_t>& pids) {
   if (!learn_) return;
-  for (const std::uint32_t pid : pids) new_.insert(static_cast<pid_t>(pid));
+  for (const std::uint32_t pid : pids) waiting_[static_cast<pid_t>(pid)] = {};
   if (!pids.empty()) return;
   const ReadRights rights;
   for (const std::uint32_t pid : Proc().processes()) {
     std::error_code error;
     const auto program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), error);
-    if (!error && has_name_of_python(program.native())) new_.insert(static_cast<pid_t>(pid));
+    if (!error && has_name_of_python(program.native()))
+      waiting_[static_cast<pid_t>(pid)] = {.has_name = true};
   }
 }
 
 void PythonPrograms::note(const ProcessEvent& event) {
   if (!learn_) return;
-  if (event.kind == ProcessEvent::Kind::exec) seen_.erase(event.pid);
+  if (event.kind == ProcessEvent::Kind::exec) {
+    seen_.erase(event.pid);
+    waiting_.erase(event.pid);
+  }
   if (event.kind == ProcessEvent::Kind::mapping && event.is_executable &&
       has_name_of_python(event.text))
-    new_.insert(event.pid);
+    waiting_[event.pid] = {.has_name = true};
 }
 
-void PythonPrograms::look_at_new(Resolver& resolver) {
-  for (const pid_t pid : std::exchange(new_, {})) look(pid, resolver);
+void PythonPrograms::look_at_new(Resolver& resolver, KernelTime now) {
+  for (auto& [pid, due] : std::exchange(waiting_, {}))
+    if (due.next > now)
+      waiting_.emplace(pid, due);
+    else
+      look_or_try_later(pid, resolver, due);
 }
 
 void PythonPrograms::look_at(pid_t pid, Resolver& resolver) {
-  if (learn_ && !seen_.contains(pid)) look(pid, resolver);
+  if (learn_ && !seen_.contains(pid)) look_or_try_later(pid, resolver, {});
 }
 
-void PythonPrograms::look(pid_t pid, Resolver& resolver) {
+void PythonPrograms::look_or_try_later(pid_t pid, Resolver& resolver, Look done) {
   if (seen_.size() >= max_seen) seen_.clear();
   seen_.insert(pid);
+  const auto support = look(pid, resolver);
+  const bool is_known = support && (support != PythonSupport::none || !done.has_name);
+  if (!is_known && ++done.tries < most_tries && waiting_.size() < max_seen) {
+    done.next = KernelClock::now() + first_wait * (1 << (done.tries - 1));
+    waiting_[pid] = done;
+    return;
+  }
+  unknown_versions_ += support == PythonSupport::version;
+  free_threaded_ += support == PythonSupport::free_threaded;
+  unreadable_ += !support && program_of(pid);
+}
+
+std::optional<PythonSupport> PythonPrograms::look(pid_t pid, Resolver& resolver) {
+  if (kill(pid, 0) != 0 && errno == ESRCH) return PythonSupport::none;  // it has ended
   const auto before = program_of(pid);
+  if (!before) return std::nullopt;
   const FoundPython found = resolver.python_of(pid);
-  if (found.support == PythonSupport::none) return;
   const auto program = program_of(pid);
-  if (!before) return;  // it has ended
-  unknown_versions_ += found.support == PythonSupport::version;
-  free_threaded_ += found.support == PythonSupport::free_threaded;
-  unreadable_ += found.support == PythonSupport::unreadable && program;
-  const bool is_same = program && program->start_code == before->start_code &&
+  if (!program || found.support == PythonSupport::unreadable) return std::nullopt;
+  const bool is_same = program->start_code == before->start_code &&
                        program->end_code == before->end_code &&
                        program->start_stack == before->start_stack;
-  if (found.support == PythonSupport::yes && is_same) learn_(*program, found.layout.runtime);
+  if (!is_same) return std::nullopt;
+  if (found.support == PythonSupport::yes) learn_(*program, found.layout.runtime);
+  return found.support;
 }
 
 std::vector<std::string> PythonPrograms::notes() const {

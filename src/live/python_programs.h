@@ -3,13 +3,14 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
 
+#include "base/time.h"
 #include "bpf/python.h"
 #include "core/process_event.h"
 #include "resolve/resolver.h"
@@ -28,17 +29,26 @@ class PythonPrograms {
   void note(const ProcessEvent& event);
   /// Looks at the process unless that was done since its last exec.
   void look_at(pid_t pid, Resolver& resolver);
-  /// Looks at the processes that were noted since the last call.
-  void look_at_new(Resolver& resolver);
+  /// Looks at the processes that were noted since the last call, and again at those that could not
+  /// be read: a process that is within its execve, or has just begun, cannot be.
+  void look_at_new(Resolver& resolver, KernelTime now);
 
   /// Notes for the reader of a report.
   std::vector<std::string> notes() const;
 
  private:
-  void look(pid_t pid, Resolver& resolver);
+  struct Look {
+    bool has_name = false;  ///< a file of Python's name is mapped
+    unsigned tries = 0;
+    KernelTime next{};  ///< not before
+  };
+
+  /// What is known of the process; nothing if it has to be looked at again.
+  std::optional<PythonSupport> look(pid_t pid, Resolver& resolver);
+  void look_or_try_later(pid_t pid, Resolver& resolver, Look look);
 
   LearnPython learn_;
-  std::set<pid_t> new_;
+  std::map<pid_t, Look> waiting_;
   std::unordered_set<pid_t> seen_;
   std::uint64_t unknown_versions_ = 0, free_threaded_ = 0, unreadable_ = 0;
 };

@@ -54,7 +54,7 @@ class Flame(unittest.TestCase):
         """Standard output, decoded; it must be valid XML."""
         finished = overdue("flame", *arguments)
         self.assertEqual(finished.status, status, finished)
-        text = finished.out.encode("latin-1").decode("utf-8")
+        text = finished.utf8
         xml.etree.ElementTree.fromstring(text.replace("<!DOCTYPE html>\n", ""))
         return text
 

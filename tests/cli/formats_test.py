@@ -100,7 +100,7 @@ class Formats(RootTest):
             self.skipTest("python3-jsonschema is not installed")
         schema = os.path.join(self.folder.name, "schema.json")
         with open(schema, "w", encoding="utf-8") as file:
-            file.write(overdue("schema").out.encode("latin-1").decode("utf-8"))
+            file.write(overdue("schema").utf8)
         documents = [json.loads(self.report("json", "--by", keys)) for keys in
                      ("syscall", "process", "thread,container", "name,cgroup")]
         documents.append(json.loads(self.report("json", "--discover")))

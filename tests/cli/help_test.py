@@ -22,7 +22,7 @@ class Help(unittest.TestCase):
             with self.subTest(arguments=arguments):
                 self.assertEqual(finished.status, 0, finished)
                 self.assertEqual(finished.err, "")
-                text = finished.out.encode("latin-1").decode("utf-8")
+                text = finished.utf8
                 self.assertGreater(len(text), 200)
                 for line in text.splitlines():
                     self.assertLessEqual(len(line), 80, line)

@@ -16,8 +16,8 @@ from overdue_test import OVERDUE, Live, eventually, main, overdue, require_root,
 
 LONG = ["AsyncAppender-Worker-ApplicationLog-0123456", "dw-41 - POST /orders", "dw-42 - GET /orders/42/items",
         "Größe-der-Warteschlange", "очередь-заказов-и-платежей", "exactly15bytes_", "short"]
-# Threads that sleep 20 ms, again and again, while the main thread makes garbage: the collector moves
-# the names.
+# Threads that sleep 20 ms, again and again, while the main thread makes garbage and has it collected
+# some twenty times a second: the collector moves the names.
 WORK = """\
 public class Work {
   public static void main(String[] names) throws Exception {
@@ -32,7 +32,7 @@ public class Work {
     Object[] kept = new Object[1000];
     for (long i = 0; i < Long.MAX_VALUE; ++i) {
       kept[(int) (i % kept.length)] = new byte[1 << 14];
-      if (i % 5000 == 0) { System.gc(); Thread.sleep(5); }
+      if (i % 500 == 0) { System.gc(); Thread.sleep(40); }
     }
   }
 }

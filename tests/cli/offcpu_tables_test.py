@@ -169,7 +169,7 @@ class Tables(OffcpuCase):
             replayed = overdue("report", recording, "-f", form)
             self.assertEqual(replayed.status, 0, replayed)
             with open(live, encoding="utf-8") as file:
-                self.assertEqual(replayed.out.encode("latin-1").decode(), file.read(), form)
+                self.assertEqual(replayed.utf8, file.read(), form)
         self.assertIn("woken by vector local_timer", overdue("report", recording, "-v").out)
         self.assertIn("THREAD ", overdue("report", recording, "--by", "thread").out)
         table = overdue("report", recording, "-f", "csv").out.splitlines()

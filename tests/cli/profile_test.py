@@ -177,7 +177,7 @@ class Profile(FolderTest):
                            f"{self.folder}/flame.svg", "--", workload("burns"), 2, MS // 2)
         self.assertEqual(finished.status, 0, finished)
         with open(live, encoding="utf-8") as file:
-            self.assertEqual(overdue("report", self.file).out.encode("latin-1").decode(), file.read())
+            self.assertEqual(overdue("report", self.file).utf8, file.read())
         report = json.loads(overdue("report", self.file, "-f", "json").out)
         n = report["profile"]["samples"]
         for options, root in (((), "burns"), (("--by", "thread"), "burner-0")):

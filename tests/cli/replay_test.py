@@ -52,7 +52,7 @@ class Replay(FolderTest):
     def report(self, *options, status=0):
         finished = overdue("report", self.file, *options)
         self.assertEqual(finished.status, status, finished)
-        return finished.out.encode("latin-1").decode()
+        return finished.utf8
 
     def assert_same(self, name, arguments, status):
         for form in ("text", "json", "ndjson"):
@@ -97,7 +97,7 @@ class Replay(FolderTest):
         self.assertIn("try_to_wake_up", live)
         os.chmod(self.file, 0o644)
         shown = run([*NOBODY, OVERDUE, "report", self.file, "-f", "json"], cwd="/")
-        self.assertEqual(shown.out.encode("latin-1").decode(), live, shown.err)
+        self.assertEqual(shown.utf8, live, shown.err)
 
     def test_what_a_recording_cannot_show_is_refused(self):
         self.session(("timerlat", "-d", "200ms", "--backend", "bpf"), 0)

@@ -30,7 +30,7 @@ class Culprits(unittest.TestCase):
             path = os.path.join(folder, "saved.odt")
             overdue("stalls", "-q", "--save", path, *arguments)
             shown = ("report", path, "--view", "stalls", "--idle", "--first", 0)
-            text = overdue(*shown).out.encode("latin-1").decode()
+            text = overdue(*shown).utf8
             lines = [json.loads(line) for line in overdue(*shown, "-f", "ndjson").out.splitlines()]
         return text, [line for line in lines if line["type"] in ("stall", "hang")]
 

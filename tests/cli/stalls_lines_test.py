@@ -129,7 +129,7 @@ class StallsLines(FolderTest):
         shown = run([*NOBODY, ours, "report", self.file, "--idle", "--lines", "-f", "ndjson"], cwd="/")
         self.assertEqual(shown.status, 0, shown)
         with open(f"{self.folder}/report", encoding="utf-8") as report:
-            self.assertEqual(shown.out.encode("latin-1").decode(), report.read())
+            self.assertEqual(shown.utf8, report.read())
 
     def test_another_build_has_none(self):
         program = f"{self.folder}/inlined_nap"

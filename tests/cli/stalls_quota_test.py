@@ -161,7 +161,7 @@ class Quota(QuotaMixin, Case):
         path = os.path.join(folder, "saved.odt")
         live = stalls("--save", path, "--span", "offcpu", "-T", "10ms", "--", tool("taskset"), "-c", "0",
                       workload("over_quota"), "compute", group.procs, 500)
-        lines = map(json.loads, overdue("report", "--view", "stalls", "-f", "ndjson", path).out.splitlines())
+        lines = map(json.loads, overdue("report", "--view", "stalls", "-f", "ndjson", path).utf8.split("\n")[:-1])
         self.assertEqual([line for line in lines if line["type"] == "stall"], live.found)
         self.assertTrue(any(one["name"] == "throttled" for one in live.found), described_all(live.found))
 

@@ -23,7 +23,7 @@ class StallsRecording(FolderTest):
     def report(self, *options):
         finished = overdue("report", self.file, *options)
         self.assertEqual(finished.status, 0, finished)
-        return finished.out.encode("latin-1").decode()
+        return finished.utf8
 
     def test_report_is_the_live_one(self):
         for form in ("text", "ndjson"):
@@ -39,7 +39,7 @@ class StallsRecording(FolderTest):
         os.chmod(ours, 0o755)
         shown = run([*NOBODY, ours, "report", self.file, "-f", "ndjson"], cwd="/")
         self.assertEqual(shown.status, 0, shown)
-        self.assertEqual(shown.out.encode("latin-1").decode(), live)
+        self.assertEqual(shown.utf8, live)
 
     def test_calls_in_it_are_still_calls(self):
         self.live()

@@ -91,8 +91,7 @@ class OffCpu(Case):
                   f"{workload('sleep-demo')}:sleep_for_a_while,key:tid"
             live = stalls("--idle", "--save", path, "--span", "offcpu,wakeup", "--span", own, "-T", "5ms,wakeup=1ns",
                           *sleep_demo())
-            replayed = overdue("report", "--view", "stalls", "--idle", "-f", "ndjson", path).out
-            replayed = replayed.encode("latin-1").decode().split("\n")[:-1]  # threads of others have any name
+            replayed = overdue("report", "--view", "stalls", "--idle", "-f", "ndjson", path).utf8.split("\n")[:-1]
         findings = [line for line in map(json.loads, replayed) if line["type"] == "stall"]
         self.assertGreaterEqual({one["span"] for one in findings if one.get("user_stack")},
                                 {"offcpu", "wakeup", "pair"})

@@ -149,7 +149,7 @@ class WaysBack(Case):
             with self.subTest(how), tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "saved.odt")
                 live = stalls("-T", "60ms", "-e", "read", "--first", 0, "--save", path, "--", workload("way_back"), how, 2)
-                lines = map(json.loads, overdue("report", "--view", "stalls", "-f", "ndjson", path).out.splitlines())
+                lines = map(json.loads, overdue("report", "--view", "stalls", "-f", "ndjson", path).utf8.split("\n")[:-1])
                 self.assertTrue(any(one.get("way_back") for one in live.found), described_all(live.found))
                 self.assertEqual([line for line in lines if line["type"] == "stall"], live.found)
 

@@ -71,7 +71,7 @@ class Whose(FolderTest):
             self.assertEqual(row["oncpu_ns"] + row["offcpu_ns"] + row["unknown_ns"], row["wall_ns"], row)
         self.assertEqual(sum(row["threads"] for row in shown["threads"]),
                          sum(row["processes"] for row in shown["threads"]))
-        text = overdue("offcpu", "--by", "parent", "--stdout", *storm(times=3)).out.encode("latin-1").decode()
+        text = overdue("offcpu", "--by", "parent", "--stdout", *storm(times=3)).utf8
         self.assertRegex(text, r"(?m)^sh ×3 from fork_exec_storm\[\d+\] ")
 
     def test_a_process_that_only_starts_another_is_no_parent(self):
@@ -149,7 +149,7 @@ class Whose(FolderTest):
                 self.assertFalse([part for part in parts if part.get("parent", {}).get("comm") == "kthreadd"])
                 again = json.loads(overdue("report", file, "-f", "json").out)
                 self.assertEqual(again["cpus"], shown["cpus"])
-        text = overdue("report", file, "--by", "parent").out.encode("latin-1").decode()
+        text = overdue("report", file, "--by", "parent").utf8
         self.assertRegex(text, r"(?m)^  thread +sh ×\d+ from fork_exec_storm\[\d+\] ")
         by_thread = json.loads(overdue("report", file, "--by", "thread", "-f", "json").out)
         self.assertGreater(len(by_thread["cpus"][0]["parts"]), 50)
@@ -182,11 +182,11 @@ class Whose(FolderTest):
                 self.assertLess(behind["behind_ns"], 1.3 * cpu_ns + waits[PARENT], shown["groups"])
                 again = json.loads(overdue("report", file, "-f", "json").out)
                 self.assertEqual(again["groups"], shown["groups"])
-        text = overdue("report", file, "--by", "parent").out.encode("latin-1").decode()
+        text = overdue("report", file, "--by", "parent").utf8
         row = next(line for line in text.split("\n  ") if line.startswith("sh ×"))
         self.assertRegex(" ".join(row.split()), r"^sh ×\d+ from fork_exec_storm\[\d+\] .*; [0-9.]+m?s CPU, "
                                                 r"\d+ % of others' run-queue waits")
-        table = overdue("report", file, "--by", "parent", "-f", "csv").out.encode("latin-1").decode()
+        table = overdue("report", file, "--by", "parent", "-f", "csv").utf8
         self.assertRegex(table, r"(?m)^# others_waits: behind_ns=\d+ total_ns=\d+ unknown_ns=\d+ row=sh ×")
 
     def test_a_recording_has_the_same_rows(self):

@@ -103,6 +103,11 @@ class Finished:
     def __init__(self, status, out, err, seconds):
         self.status, self.out, self.err, self.seconds = status, out, err, seconds
 
+    @property
+    def utf8(self):
+        """The output as users read it: a thread anywhere on the machine may have any name."""
+        return self.out.encode("latin-1").decode()
+
     def __repr__(self):
         return f"status {self.status}\n--- stdout\n{self.out[-3000:]}\n--- stderr\n{self.err[-3000:]}"
 

@@ -42,7 +42,7 @@ class Seen:
             replayed = overdue("report", saved)
             if replayed.status != 0:
                 raise AssertionError(f"{name}: {replayed}")
-            self.text = replayed.out.encode("latin-1").decode()
+            self.text = replayed.utf8
 
     def __str__(self):
         causes = "".join(f"\n  {described(cause)}" for cause in self.report["causes"])
