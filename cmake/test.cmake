@@ -13,7 +13,8 @@ endfunction()
 
 # Kernel tests run one at a time, because they share one kernel. Other tests run beside them, except
 # those of which three may run at once, because they measure no time: each takes a third of the
-# kernel, of which tests/one_kernel.json has three. The longest queue begins first.
+# kernel. tests/one_kernel.json has the thirds; ctest(1) reads it for a preset, so that without a
+# preset tests must run one at a time. The longest test begins first.
 function(takes_the_kernel name)
   set_tests_properties(${name} PROPERTIES RESOURCE_GROUPS kernel_thirds:3 COST 1000)
 endfunction()

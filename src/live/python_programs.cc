@@ -21,6 +21,7 @@ namespace {
 constexpr std::size_t max_seen = 65536;
 constexpr unsigned most_tries = 8;
 constexpr Duration first_wait = std::chrono::milliseconds(40);  // twice as long each time: 5 s
+constexpr int rest_per_look = 20;  // a file that takes long, as a hostile one may, has to wait
 
 std::optional<python_program> program_of(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid), std::ios::binary);
@@ -91,10 +92,13 @@ void PythonPrograms::look_at(pid_t pid, Resolver& resolver) {
 void PythonPrograms::look_or_try_later(pid_t pid, Resolver& resolver, Look done) {
   if (seen_.size() >= max_seen) seen_.clear();
   seen_.insert(pid);
+  const KernelTime begin = KernelClock::now();
   const auto support = look(pid, resolver);
+  const KernelTime end = KernelClock::now();
   const bool is_known = support && (support != PythonSupport::none || !done.has_name);
   if (!is_known && ++done.tries < most_tries && waiting_.size() < max_seen) {
-    done.next = KernelClock::now() + first_wait * (1 << (done.tries - 1));
+    done.next = end + std::max<Duration>(first_wait * (1 << (done.tries - 1)),
+                                         rest_per_look * (end - begin));
     waiting_[pid] = done;
     return;
   }

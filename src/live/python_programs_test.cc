@@ -1,18 +1,19 @@
 #include "live/python_programs.h"
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "kernel/child_fixture.h"
+#include "resolve/nameless_resolver.h"
 
 namespace overdue {
 namespace {
@@ -23,10 +24,10 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 /// Finds Python in a process when it has been asked often enough.
-class FindsLater final : public Resolver {
+class FindsLater final : public NamelessResolver {
  public:
   FindsLater(ProcessImages& images, int after, PythonSupport before = PythonSupport::unreadable)
-      : Resolver(images, {}), after_(after), before_(before) {}
+      : NamelessResolver(images, {}), after_(after), before_(before) {}
   int asked() const { return asked_; }
 
  private:
@@ -34,18 +35,6 @@ class FindsLater final : public Resolver {
     FoundPython found{.support = ++asked_ > after_ ? PythonSupport::yes : before_};
     found.layout.runtime.thread_id = 7;
     return found;
-  }
-  std::optional<std::vector<NamedThread>> read_java_threads(const ProcessImage&, pid_t,
-                                                            std::span<const NamedThread>) override {
-    return std::nullopt;
-  }
-  std::optional<ResolvedStack> read_user_stack(const ProcessImage&, pid_t, const user_registers&,
-                                               const UserCopy&) override {
-    return std::nullopt;
-  }
-  std::optional<ResolvedStack> read_recorded_stack(const ProcessImage&, pid_t,
-                                                   std::span<const std::uint64_t>) override {
-    return std::nullopt;
   }
 
   int after_, asked_ = 0;
@@ -56,18 +45,16 @@ class FindsLater final : public Resolver {
 class Sleeper {
  public:
   Sleeper() {
-    const std::string folder = testing::TempDir() + "python_programs_test";
+    const std::string folder =
+        testing::TempDir() + "python_programs_test." + std::to_string(getpid());
+    const std::string path = folder + "/python3";
     std::filesystem::create_directories(folder);
-    const std::string path = folder + "/python3." + std::to_string(getpid());
-    std::filesystem::copy_file("/bin/sleep", path,
-                               std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::copy_file("/bin/sleep", path);
     child_.emplace([path](Child&) { execl(path.c_str(), path.c_str(), "60", nullptr); });
     child_->go();
-    const auto exe = std::filesystem::path("/proc") / std::to_string(pid()) / "exe";
-    for (int i = 0; i < 2000 && std::filesystem::read_symlink(exe) != path; ++i)
-      std::this_thread::sleep_for(5ms);
-    std::this_thread::sleep_for(50ms);  // the loader maps no more
-    std::filesystem::remove(path);
+    for (int i = 0; i < 2000 && !has_begun(path); ++i) std::this_thread::sleep_for(5ms);
+    EXPECT_TRUE(has_begun(path));
+    std::filesystem::remove_all(folder);
     images_.add_target(pid());
     programs_.teach([this](const python_program&, const python_runtime& runtime) {
       learned_.push_back(runtime.thread_id);
@@ -80,6 +67,15 @@ class Sleeper {
   const std::vector<std::uint32_t>& learned() const { return learned_; }
 
  private:
+  /// Whether the child is behind its execve.
+  bool has_begun(const std::string& path) const {
+    const auto process = std::filesystem::path("/proc") / std::to_string(pid());
+    std::ifstream file(process / "stat");
+    std::string stat;
+    std::getline(file, stat);
+    return std::filesystem::read_symlink(process / "exe") == path && program_in_stat(stat);
+  }
+
   std::optional<Child> child_;
   ProcessImages images_;
   PythonPrograms programs_;

@@ -8,7 +8,7 @@ namespace overdue {
 
 /// Reads no file of any process: user frames stay addresses. Without a sandbox, Overdue's rights
 /// must not be used to read files that other users wrote.
-class NamelessResolver final : public Resolver {
+class NamelessResolver : public Resolver {
  public:
   NamelessResolver(ProcessImages& images, const Options& options) : Resolver(images, options) {}
 

@@ -39,7 +39,7 @@ class Functions(Case):
             seen = stalls("-T", "100ms", *options, "--", workload("computes_in"), "lock", ms)
             self.assert_sound(seen)
             steps = [one["chain"][0] for one in seen.named("futex") if one["chain"]]
-            if ran := [step for step in steps if step["what"] in ("ran", "preempted")]:
+            if ran := [step for step in steps if step["what"] == "ran" or "on_cpu" in step]:
                 break
         (step,) = ran
         return step, seen
